@@ -6,7 +6,7 @@
 #   libexec/lockstep/lockstep-trainer-cuda.so   … for GPUs
 #   lib/lockstep/lines/VERSION/{bin,libexec}   agent and trainer of another line of PyTorch: that build's own component `programs`
 #   lib/python3/dist-packages/lockstep, lockstep_ddp.py   links to the package in share/lockstep/python
-#   share/lockstep/{recipes,python}, desktop entry, icon, AppStream metadata, man pages, licence
+#   share/lockstep/{recipes,python}, desktop entry, icon, AppStream metadata, man pages, licence, docs/ in share/doc/lockstep
 include(GNUInstallDirs)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
 
@@ -65,6 +65,8 @@ if(LOCKSTEP_PYTHON3)
   list(APPEND changelogs ${debian_changelog})
 endif()
 install(FILES ${packaging}/copyright ${changelogs} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png
+        PATTERN __pycache__ EXCLUDE)
 if(TARGET lockstep)
   install(FILES ${packaging}/lockstep.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
   install(FILES ${packaging}/io.github.lockstep.Lockstep.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
@@ -105,7 +107,7 @@ set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${debian_revision})
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Lockstep launches, watches and contrasts distributed training with PyTorch's
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Lockstep launches, watches and compares distributed training with PyTorch's
 C++ library: it trains a model as baseline, data parallel and distributed
 data parallel, shows every rank live, and answers in numbers whether data
 parallelism is worth it on this machine. PyTorch itself is found at run

@@ -27,9 +27,7 @@ experiment="$(newest)"
 for page in live verdict runs; do
     picture "$page" "$page" --light --experiment "$experiment"
 done
-for page in live verdict; do
-    picture "$page-dark" "$page" --dark --experiment "$experiment"
-done
+picture verdict-dark verdict --dark --experiment "$experiment"
 # A comparison that is not fair, so that Verdict has something to find: another loader and more devices at once.
 cat >"$LOCKSTEP_HOME/loader-or-devices.json" <<'JSON'
 {

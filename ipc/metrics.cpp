@@ -50,7 +50,7 @@ std::span<const MetricSpec> metrics() {
                            "step in each window of about 100 ms.",
                    .overRanks = OverRanks::First},
         MetricSpec{.name = "lr",
-                   .title = "Learning rate in force",
+                   .title = "Current learning rate",
                    .help = "What the optimizer's last step used, after the rule for several devices.",
                    .overRanks = OverRanks::First,
                    .overSteps = OverSteps::Last},

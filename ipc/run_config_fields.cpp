@@ -173,11 +173,11 @@ std::string writtenText(const RunConfig &config) {
 using C = RunConfig;
 constexpr std::int64_t million = 1'000'000, billion = 1'000'000'000;
 
-/// "baseline on one device, dp in one process …"
+/// "baseline on one device; dp in one process …"
 std::string methodsExplained() {
     std::string text;
     for (const MethodSpec &method : methodTable)
-        text += (text.empty() ? "" : ", ") + std::string(method.name) + " " + std::string(method.about);
+        text += (text.empty() ? "" : "; ") + std::string(method.name) + " " + std::string(method.about);
     return text;
 }
 
@@ -300,8 +300,8 @@ std::vector<FieldSpec> trainingRows() {
             FieldType::Integer, Training, {.fixedOnResume = true}),
         row<Real<"clip_grad_norm", &C::clipGradNorm, Range::NotNegative>>(
             "clip_grad_norm", "Clip gradients to",
-            "Length, of all gradients as one vector, to which longer ones are shortened before the optimizer; 0: "
-            "never.",
+            "Largest norm of all gradients taken together; above it they are scaled down before the optimizer. 0: "
+            "no limit.",
             FieldType::Real, Training, {.fixedOnResume = true}),
         row<Real<"momentum", &C::momentum, Range::ZeroToOne>>(
             "momentum", "Momentum", "Momentum of sgd, 0 to 1; the other optimizers ignore it.", FieldType::Real,
@@ -330,8 +330,8 @@ std::vector<FieldSpec> dataRows() {
                              accumulateHelp =
                                  "Parts into which a device of " + methodsWith("accumulate") +
                                  " cuts its share of a batch. It computes them one after another and adds their "
-                                 "gradients up, so that activations of one part alone need memory; ranks exchange "
-                                 "gradients once a batch.",
+                                 "gradients up, so that only one part's activations are in memory at a time; ranks "
+                                 "exchange gradients once a batch.",
                              compressHelp = "Format in which " + methodsWith("compress_gradients") +
                                             " send gradients and add them up: fp16 and bf16 halve the bytes of fp32 "
                                             "and round; none sends them as they are.",
@@ -430,8 +430,8 @@ std::vector<FieldSpec> dataRows() {
             Advanced, {.effect = FieldEffect::Means}),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
-            "Linux's policy for the ranks: other is the usual one; under batch, a rank that wakes takes the core from "
-            "no other program.",
+            "Linux's policy for the ranks: other is the usual one; under batch, a rank that wakes up does not preempt "
+            "other programs.",
             Advanced, schedulings),
     };
 }

@@ -72,7 +72,7 @@ Result<ByName> runsNamed(const std::string &what) {
     if (!loaded)
         return fail(loaded.error());
     if (!loaded->unreadable.empty())
-        return fail(Error::failed(loaded->unreadable.front(), "mend it, or name the runs that are to be compared"));
+        return fail(Error::failed(loaded->unreadable.front(), "correct it, or name the runs that are to be compared"));
     std::map<std::string_view, const core::ExperimentEntry *> entries;
     if (loaded->experiment)
         for (const core::ExperimentEntry &entry : loaded->experiment->entries)

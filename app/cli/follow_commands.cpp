@@ -129,7 +129,8 @@ private:
         if (m_follower.orphaned()) {
             m_over = true;
             m_printer.line(
-                QStringLiteral("the queue waits: its owner has ended; resume it: lockstepctl run --experiment ") +
+                QStringLiteral(
+                    "the queue waits: the process that ran it has ended; resume it: lockstepctl run --experiment ") +
                 QString::fromStdString(experiment.id));
             return QCoreApplication::exit(Failed);
         }

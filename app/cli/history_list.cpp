@@ -23,7 +23,7 @@ std::string experimentState(const core::Experiment &experiment) {
     if (const auto origin = core::queueOriginOf(experiment.id); origin && !experiment.over())
         return "on " + origin->prefix.host + ", as last seen";
     if (!experiment.over())
-        return core::isOwned(experiment.id) ? "running" : "waits for an owner";
+        return core::isOwned(experiment.id) ? "running" : "waits to be resumed";
     for (const core::ExperimentEntry &entry : experiment.entries)
         if (entry.state == core::EntryState::Failed || entry.state == core::EntryState::Stopped)
             return std::string(core::toString(entry.state));

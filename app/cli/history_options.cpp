@@ -6,7 +6,8 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr auto filterHelp = "Only runs like 'method=ddp devices>=2 accuracy>88%', 'tag=old or state=failed'";
+constexpr auto filterHelp =
+    "Only runs that match, e.g. 'method=ddp devices>=2 accuracy>88%' or 'tag=old or state=failed'";
 
 void addList(CLI::App &app, HistoryOptions &options, int &exitCode) {
     auto *list = app.add_subcommand("list", "List experiments and runs, newest first");

@@ -20,7 +20,7 @@ void addRuns(CLI::App &command, JobRunsOptions &options) {
         ->check(CLI::Range(1, 1'000'000));
     command.add_option("--run", options.number, "Only this run, numbered from 1")->check(CLI::Range(1, 1'000'000));
     command.add_flag("--quick", options.quick, "12,800 training samples, 3 epochs, 3 repeats");
-    command.add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
+    command.add_option("--repeats", options.repeats, "How often each run is made")->check(CLI::Range(1, 1000));
     command.add_option("--set", options.set, "KEY=VALUE on every run; may be given several times")
         ->allow_extra_args(false);
 }

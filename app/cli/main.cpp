@@ -125,7 +125,7 @@ void addLab(CLI::App &app, cli::LabOptions &options, int &exitCode) {
 
 void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
     auto *forecast =
-        app.add_subcommand("forecast", "Predict step, epoch and speed-up of a recipe's ways to train before they run,\n"
+        app.add_subcommand("forecast", "Predict step, epoch and speed-up of a recipe's methods before they run,\n"
                                        "from short runs of single devices and the newest lab");
     auto *what = forecast->add_option("WHAT", options.what, "Recipe, recipe file, or run");
     forecast->add_flag("--show", options.show,
@@ -255,7 +255,7 @@ int main(int argc, char **argv) {
     attach->add_option("--tensorboard", attached.tensorBoard,
                        "Write TensorBoard event files to this folder during the run");
     attach->add_flag("--connect", attached.connect,
-                     "Connect to the machine that its folder names, although no command and no node of yours has");
+                     "Connect to the machine that its folder names, even if you never named that machine yourself");
     attach->callback([&] { exitCode = cli::attachCommand(attached); });
     auto *stop = app.add_subcommand("stop", "Stop a run, or an experiment with its queue");
     stop->add_option("ID", id, "Run or experiment")->required();

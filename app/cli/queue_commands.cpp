@@ -98,7 +98,7 @@ void printWaiting(const Standing &standing) {
         return;
     std::string text = (more ? "more than " : "") + std::to_string(waiting.size()) +
                        (waiting.size() == 1 && !more ? " request waits" : " requests wait") +
-                       " for the queue's owner, to be carried out:\n";
+                       " for the queue's process, to be carried out:\n";
     for (std::size_t i = 0; i < std::min(waiting.size(), mostShown); ++i)
         text += "  " + wordsOf(waiting[i].request) + ", by " + quotedWords(waiting[i].request.by) + "\n";
     if (waiting.size() > mostShown)
@@ -177,7 +177,8 @@ int queueCommand(const std::string &id, bool json) {
         print("its state is unknown, this is the last known one: " + standing->unknownWhy + "\n");
     printWaiting(*standing);
     if (standing->owned == false && !experiment->over())
-        print("the queue waits: its owner has ended; resume it: lockstepctl run --experiment " + id + "\n");
+        print("the queue waits: the process that ran it has ended; resume it: lockstepctl run --experiment " + id +
+              "\n");
     return Done;
 }
 

@@ -86,7 +86,7 @@ int ownInBackground(const std::string &id, bool json) {
     const std::string console = core::experimentFolder(id).console();
     const Result<qint64> pid = startOwner(id, {QStringLiteral("own"), QString::fromStdString(id)});
     if (!pid)
-        return complain(Error::failed("the queue's owner can't be started: " + pid.error().message()));
+        return complain(Error::failed("the queue's process can't be started: " + pid.error().message()));
     for (int i = 0; i < 600; ++i) {
         const auto experiment = core::readExperiment(id);
         if (core::isOwned(id) || (experiment && experiment->over())) {
@@ -95,10 +95,10 @@ int ownInBackground(const std::string &id, bool json) {
             return Done;
         }
         if (::kill(pid_t(*pid), 0) != 0)
-            return complain(Error::failed("the queue's owner ended at once: " + consoleTail(console)));
+            return complain(Error::failed("the queue's process ended at once: " + consoleTail(console)));
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    return complain(Error::failed("the queue's owner did not start within 30 s", "see " + console));
+    return complain(Error::failed("the queue's process did not start within 30 s", "see " + console));
 }
 
 QString entryName(const core::PlannedRun &planned) {

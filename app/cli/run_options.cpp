@@ -17,7 +17,7 @@ void addOnAlert(CLI::App &command, std::string &onAlert) {
 }
 
 void addRunOptions(CLI::App &command, RunOptions &options) {
-    command.add_flag("--detach", options.detach, "Own the queue in the background and return at once");
+    command.add_flag("--detach", options.detach, "Run the queue in the background and return at once");
     command.add_option("--out", options.out, "Write results and curves into this folder");
     command.add_option("--tensorboard", options.tensorBoard,
                        "Write TensorBoard event files to this folder during the runs");
@@ -35,7 +35,7 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
         "switched off; runs without nodes use its devices. `lockstepctl nodes sync` installs lockstepctl there");
     command.add_flag("--reach-nodes", options.reachNodes,
                      "First check that each node of the runs can be reached from here without a password prompt");
-    command.add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
+    command.add_option("--repeats", options.repeats, "How often each run is made")->check(CLI::Range(1, 1000));
     command.add_option("--until-width", options.untilWidth,
                        "Add rounds until every 95 % interval reaches no further than this on each side, e.g. 5%");
     command.add_option("--at-most", options.mostRounds, "Rounds in all that --until-width may come to; default: 30")
@@ -58,7 +58,7 @@ void addRun(CLI::App &app, RunOptions &options, int &exitCode) {
         "run", "Run a recipe: its runs one after another, or side by side on disjoint devices; then the table");
     auto *recipe = run->add_option("RECIPE", options.recipe, "Name of a recipe, a recipe file, or - for stdin");
     auto *experiment = run->add_option("--experiment", options.experiment,
-                                       "Resume the queue of this experiment, whose owner has ended");
+                                       "Resume the queue of this experiment after the process that ran it has ended");
     recipe->excludes(experiment);
     run->add_flag("--quick", options.quick, "12,800 training samples, 3 epochs, 3 repeats");
     addRunOptions(*run, options);
@@ -128,7 +128,7 @@ void addStudy(CLI::App &app, StudyOptions &options, int &exitCode) {
 void addCheck(CLI::App &app, CheckOptions &options, int &exitCode) {
     auto *check = app.add_subcommand(
         "check", "For continuous integration: fail if training takes longer than before by more than is allowed.\n"
-                 "Exit codes: 0 it doesn't, 1 it does, 4 that can't be said");
+                 "Exit codes: 0 not slower, 1 slower or failed, 4 undecided");
     check
         ->add_option("WHAT", options.what,
                      "The base and the new measurement, each an experiment or runs separated by commas;\n"
@@ -136,15 +136,15 @@ void addCheck(CLI::App &app, CheckOptions &options, int &exitCode) {
         ->required();
     check->add_option(
         "--against", options.against,
-        "Run the command in a checkout of this revision (git:main) and here. On CPUs both are there at once and\n"
-        "take turns, a tenth of a second each, so that a machine that is now faster, now slower is it for both");
+        "Run the command in a checkout of this revision (git:main) and here. On CPUs both run in alternation,\n"
+        "a tenth of a second each, so a machine whose speed varies affects both alike");
     check->add_flag("--one-after-another", options.oneAfterAnother,
-                    "With --against: one run after another, for those that can't be there at once");
+                    "With --against: one run after another, for commands that can't run side by side");
     check->add_option("--max-slower", options.maxSlower, "How much longer training may take, e.g. 5%")
         ->capture_default_str();
     check->add_option("--max-steps", options.maxSteps, "With --against: end each run after so many steps")
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));
-    check->add_option("--repeats", options.run.repeats, "With --against: times each is run; default: 5")
+    check->add_option("--repeats", options.run.repeats, "With --against: how often each is run; default: 5")
         ->check(CLI::Range(1, 1000));
     check->add_option("--junit", options.junit, "Write the outcome into this file as JUnit XML");
     check->add_option("--markdown", options.markdown, "Write it as Markdown, for a comment on a change");

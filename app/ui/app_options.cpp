@@ -11,7 +11,7 @@ namespace {
 
 void addOptions(QCommandLineParser &parser) {
     parser.setApplicationDescription(
-        QStringLiteral("Lockstep: launch, watch and contrast distributed training. Without options it follows the "
+        QStringLiteral("Lockstep: launch, watch and compare distributed training. Without options it follows the "
                        "running experiment, or opens Plan if there is none."));
     parser.addOptions({
         {"experiment", "Open this experiment or run.", "ID"},

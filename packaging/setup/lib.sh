@@ -142,7 +142,7 @@ ensure_packages() { # ensure_packages GROUP...
             as_root="sudo"
         else
             # shellcheck disable=SC2046,SC2086
-            stop 2 "packages are missing and this user may not install them. Run: sudo apt-get install" \
+            stop 2 "packages are missing, and installing them needs root. Run: sudo apt-get install" \
                 $(choose_names $missing)
         fi
     fi

@@ -6,7 +6,7 @@
 
 Prints the cost a step and of a start: medians of the pairs' differences, and their extremes. A step is a small model's (some 0.3 ms) on
 one thread, with a DataLoader, so the cost is nearly all that differs; with several --ranks it is a step of DDP. The two runs of a pair are there
-at once and take turns of a tenth of a second, so that a machine that is now faster, now slower is it for both; their clocks stand still in
+at once and take turns of a tenth of a second, so that a machine whose speed varies affects both alike; their clocks stand still in
 the other's turn.
 """
 import argparse

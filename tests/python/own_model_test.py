@@ -44,7 +44,7 @@ class OwnModel(Case):
         said = []
         for line in "".join(blocks("sh")).splitlines():
             # Tests share their cores, which a person's devices don't.
-            line = line.replace("--epochs 1", "--epochs 1 --oversubscribe --summary -")
+            line = line.replace("--epochs 1", "--epochs 1 --oversubscribe")
             line = line.replace("lockstepctl run net-study.json", "lockstepctl run net-study.json --set oversubscribe=true --json")
             done = subprocess.run(["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=300)

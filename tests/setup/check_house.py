@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The rules of the house that text alone shows: which room may include what, where moc's code is compiled, how long a file may be, and
+"""The project's rules that text alone shows: which room may include what, where moc's code is compiled, how long a file may be, and
 its licence line."""
 import re
 import sys

@@ -143,6 +143,7 @@ class Package(unittest.TestCase):
             "share/icons/hicolor/scalable/apps/lockstep.svg",
             "share/metainfo/io.github.lockstep.Lockstep.metainfo.xml", "share/doc/lockstep/copyright",
             "share/doc/lockstep/changelog.gz", "share/doc/lockstep/changelog.Debian.gz"}
+        wanted |= {f"share/doc/lockstep/{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").rglob("*.md")}
         wanted |= {f"share/lockstep/recipes/{path.name}" for path in (ROOT / "resources/recipes").glob("*.json")}
         wanted |= {file.replace("resources/", "share/lockstep/", 1)
                    for file in source_files(".py", ".toml", "py.typed") if file.startswith("resources/python/")}

@@ -126,7 +126,7 @@ TEST_SUITE("delimited_text") {
         CHECK(
             TextFile("a,b\n\"1\n2\",3\n4\n").complaint({"a"}) ==
             "texts.csv:4: the record has 1 field, but the first line names 2; put a field that holds a comma or a line "
-            "end in quotes, or mend the line");
+            "end in quotes, or correct the line");
         CHECK(TextFile("a,b\r\n1,2,3\r\n").complaint({"a"}).find("texts.csv:2: the record has 3 fields, but") == 0);
         CHECK(TextFile("a,b\n1,2\n3,\"4\n5,6\n").complaint({"a"}) ==
               "texts.csv:3: the quote that a field begins with here never closes; close it, and write a quote that "

@@ -188,7 +188,7 @@ private:
             return fail(Error::badArgument("the record has " + fieldsText(count) + ", but the first line names " +
                                                std::to_string(takers.size()),
                                            std::string("put a field that holds a ") + delimiterName() +
-                                               " or a line end in quotes, or mend the line",
+                                               " or a line end in quotes, or correct the line",
                                            at(line)));
         ++m_records;
         return {};

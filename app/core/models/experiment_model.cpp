@@ -175,7 +175,7 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     if (!strip.pausedBy.isEmpty() && !store)
         strip.state = QStringLiteral("paused by %1").arg(strip.pausedBy);
     if (strip.orphaned && !store)
-        strip.state = QStringLiteral("the queue waits: its owner is gone");
+        strip.state = QStringLiteral("the queue waits: the process that ran it has ended");
     if (!strip.unknownWhy.isEmpty())
         strip.state = strip.unknownWhy;
     if (experiment.over()) {

@@ -31,7 +31,7 @@ public:
         QString run;                    ///< "run 3 of 5", "runs 3 and 4 of 9", "runs 3 to 5 of 9"
         QString name;                   ///< "DDP on 2 devices, gloo", "baseline | DP on 2 devices"
         QString epoch;                  ///< "epoch 4/10"; "epochs 4/10 | 3/10" side by side
-        QString state;                  ///< "training", "the queue waits: its owner is gone", "done", …
+        QString state;                  ///< "training", "the queue waits: …", "done", …
         std::optional<double> fraction; ///< of the current run, 0..1; side by side their mean
         std::optional<double> overall;  ///< of the experiment
         QString left;                   ///< "12 s left"; empty when unknown

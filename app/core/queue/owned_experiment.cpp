@@ -15,7 +15,7 @@
 namespace lockstep::core {
 
 Error hasOwner(const std::string &id) {
-    return Error::failed("the queue of " + id + " has an owner", "follow it: lockstepctl attach " + id);
+    return Error::failed("the queue of " + id + " is already being run", "follow it: lockstepctl attach " + id);
 }
 
 Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {

@@ -54,7 +54,7 @@ Result<std::optional<QueueOrigin>> readQueueOrigin(std::string_view experimentId
     if (!prefix)
         return fail(Error::failed("the queue of " + std::string(experimentId) + " may live on another machine: " +
                                       (text ? originFile(experimentId) + " names none" : text.error().message()),
-                                  "mend that file, or remove it if the queue is this machine's"));
+                                  "correct that file, or remove it if the queue is this machine's"));
     return QueueOrigin{*prefix, documents::valueIn(documents::objectOrNull(*text), "ctl", "lockstepctl")};
 }
 

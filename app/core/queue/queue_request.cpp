@@ -339,8 +339,8 @@ bool ownerTakesStops(const ExperimentFolder &folder) {
 /// A request to stop waits for an owner that does not take it: the runs under way are asked here.
 Asked askWithoutOwner(std::string_view id, const QueueRequest &request) {
     const Error why =
-        Error::failed("the queue's owner does not answer, so the request to stop waits for it or for the next owner",
-                      "continue the owner if it is suspended: fg, or kill -CONT its process");
+        Error::failed("the queue's process does not answer, so the request to stop waits for it or for the next one",
+                      "continue it if it is suspended: fg, or kill -CONT PID");
     {
         const Result<FileLock> owner = takeLock(experimentFolder(id).lock(), why);
         if (!owner) {

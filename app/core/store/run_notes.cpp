@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 Error damaged(const RunFolder &folder) {
     return Error::failed("the notes in " + folder.notes() + " can't be read: they are no JSON object of texts",
-                         "mend the file, or remove it");
+                         "correct the file, or remove it");
 }
 
 Result<Json> readObject(const RunFolder &folder) {

@@ -190,7 +190,7 @@ QWidget *ConsoleDrawer::buildAlertTools() {
     m_notify->setToolTip(tr("New alerts as notifications of the desktop, while this window is in the background"));
     m_seen = new QPushButton(tr("Mark all as seen"), tools);
     m_seen->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A));
-    m_seen->setToolTip(tr("They stay in the list, in grey, and are counted no more (Ctrl+Shift+A)"));
+    m_seen->setToolTip(tr("They stay in the list, in grey, and are no longer counted (Ctrl+Shift+A)"));
     m_seen->setFixedHeight(28);
     connect(m_seen, &QPushButton::clicked, this, [this] { m_workspace.alertsSeen().acknowledgeAll(); });
     layout->addWidget(m_notify);

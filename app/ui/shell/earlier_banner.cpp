@@ -55,7 +55,7 @@ void EarlierBanner::refresh() {
         const core::ExperimentFollower *running = m_workspace.strip().queue().follower();
         const QString title = m_workspace.title();
         const bool later = open && running && open->createdWallUs > running->experiment().createdWallUs;
-        m_words->setText(!open   ? tr("Not the running one: %1").arg(title)
+        m_words->setText(!open   ? tr("Not the running experiment: %1").arg(title)
                          : later ? tr("Later experiment, of %1: %2").arg(beginOf(open->createdWallUs), title)
                                  : tr("Earlier experiment, of %1: %2").arg(beginOf(open->createdWallUs), title));
     }

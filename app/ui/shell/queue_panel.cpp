@@ -169,7 +169,7 @@ void QueuePanel::refresh() {
     m_title->setText(strip.title.isEmpty() ? tr("Queue") : strip.title);
     m_note->setText(!heldBy.isEmpty()           ? tr("Read-only: %1 controls this queue.").arg(heldBy)
                     : !strip.pausedBy.isEmpty() ? tr("Paused by %1.").arg(strip.pausedBy)
-                    : strip.orphaned            ? tr("Its owner has ended: resume the queue to continue.")
+                    : strip.orphaned            ? tr("The process that ran it has ended: resume the queue to continue.")
                                                 : QString());
     if (!strip.queueHost.isEmpty()) {
         const QString lives = strip.unknownWhy.isEmpty()

@@ -99,7 +99,7 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     m_takeOver = add(tr("Take over"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), {});
     connect(m_takeOver, &QPushButton::clicked, &m_control, &QueueControl::takeOver);
     m_resumeQueue = add(tr("Resume the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
-                        tr("Continues with the queued runs, whose owner has ended (Ctrl+Shift+U)"));
+                        tr("Continues with the queued runs: the process that ran the queue has ended (Ctrl+Shift+U)"));
     connect(m_resumeQueue, &QPushButton::clicked, &m_control, &QueueControl::resumeQueue);
     m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
                   tr("Running, waiting and finished runs: move, skip, run again (Ctrl+Shift+Q)"));
@@ -113,7 +113,7 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     m_stop = add(tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), {});
     m_stop->setObjectName(QStringLiteral("danger"));
     connect(m_stop, &QPushButton::clicked, this, [this] { stopOrAsk(this, m_status, m_control); });
-    m_watch = new QAction(tr("Watch the running one"), this);
+    m_watch = new QAction(tr("Watch the running experiment"), this);
     m_watch->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W));
     m_watch->setToolTip(tr("Opens the experiment that runs now (Ctrl+Shift+W)"));
     addAction(m_watch);
@@ -199,7 +199,7 @@ void StatusStrip::refresh() {
     m_watch->setEnabled(!elsewhere.isEmpty());
     m_stop->setVisible(strip.active);
     const bool lab = m_status.showsLab();
-    setWords(m_stop, lab ? tr("Stop the lab") : elsewhere.isEmpty() ? tr("Stop") : tr("Stop the running one"));
+    setWords(m_stop, lab ? tr("Stop the lab") : elsewhere.isEmpty() ? tr("Stop") : tr("Stop the running experiment"));
     m_stop->setToolTip(plainHint(stopTip(strip)));
     const int dropped = strip.active ? 0 : m_status.droppedRuns();
     m_bringBack->setVisible(dropped > 0 && heldBy.isEmpty() && !m_starter.starting());

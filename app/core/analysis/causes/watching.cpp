@@ -40,7 +40,7 @@ QString watchingText(const Watching &watching, std::optional<int> freeCores, dou
     if (watching.agentCpuS && runTimeS > 0)
         parts << QStringLiteral("the agent took %1 of a core").arg(percent(*watching.agentCpuS / runTimeS, 1));
     if (watching.queueCpuS && runTimeS > 0)
-        parts << QStringLiteral("the queue's owner %1").arg(percent(*watching.queueCpuS / runTimeS, 1));
+        parts << QStringLiteral("the queue's process %1").arg(percent(*watching.queueCpuS / runTimeS, 1));
     if (watching.ranksWaitedS)
         parts << QStringLiteral("the ranks' threads%1 waited %2 for a core, for whatever ran there")
                      .arg(several ? QStringLiteral(" on all %1 nodes").arg(watching.nodes) : QString(),

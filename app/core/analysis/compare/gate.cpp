@@ -155,7 +155,8 @@ std::string whyAnotherRun(const RunOutcome &base, const RunOutcome &next) {
     for (const Trait &trait : traits)
         if (const std::string a = trait.of(base), b = trait.of(next); !a.empty() && !b.empty() && a != b)
             return std::string(trait.label) + " " + b + " instead of " + a +
-                   ": a check is of one run before and after a change. lockstepctl compare is for two ways to train";
+                   ": a check is of one run before and after a change. lockstepctl compare is for other methods or "
+                   "devices";
     return {};
 }
 

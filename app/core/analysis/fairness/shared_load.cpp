@@ -65,8 +65,9 @@ std::optional<SharedLoad> sharedLoad(const std::vector<RepeatGroup> &groups, con
         (!takesFreeCores ? ""
          : inTheWay      ? ", " + rangeText(out->excessLow, out->excessHigh) + " of a core more than was free"
                          : ", at most " + percent(out->excessHigh, 0).toStdString() + " of a core more than was free");
-    out->sentence += inTheWay ? ". All times are longer for it, perhaps not alike: the factors are a busy machine's."
-                              : ". It shared caches, memory and the clock with all runs.";
+    out->sentence +=
+        inTheWay ? ". This lengthened all times, perhaps not equally; the speed-ups hold for this busy machine only."
+                 : ". It shared caches, memory and the clock with all runs.";
     return out;
 }
 

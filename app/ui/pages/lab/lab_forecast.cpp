@@ -29,8 +29,9 @@ LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecas
     m_recipe->setCurrentText(QStringLiteral("lenet-dp-vs-ddp"));
     m_forecast = new QPushButton(tr("Forecast"), this);
     m_forecast->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
-    m_forecast->setToolTip(tr("Trains single devices for some seconds and predicts the recipe's ways to train; later "
-                              "runs grade it (Ctrl+Shift+M)"));
+    m_forecast->setToolTip(
+        tr("Trains single devices for some seconds and predicts how long the recipe's methods take; later "
+           "runs grade it (Ctrl+Shift+M)"));
     addTool(m_recipe);
     addTool(m_forecast);
     m_words = makeLabel({}, "secondary", this);

@@ -65,7 +65,7 @@ LabPlaces::LabPlaces(const Theme &theme, QWidget *parent)
     beside->addWidget(column, 1000);
     beside->addStretch(1);
     rows->addLayout(beside);
-    m_doctor->setSubject(tr("Measuring has the doctor check these nodes first."), tr("the lab"));
+    m_doctor->setSubject(tr("The doctor checks these nodes before measuring."), tr("the lab"));
     connect(m_where, &PlaceSwitch::chosen, this, [this](bool on) {
         setOverNodes(on);
         Q_EMIT chosen();

@@ -85,7 +85,7 @@ LiveSide::LiveSide(Theme &theme, RunChoiceModel &choice, RunHighlight &highlight
 }
 
 void LiveSide::buildView() {
-    m_axis->addItems({tr("x: epoch"), tr("x: step"), tr("x: relative time"), tr("x: wall time")});
+    m_axis->addItems({tr("x: epoch"), tr("x: step"), tr("x: training time"), tr("x: time of day")});
     m_axis->setToolTip(tr("Epochs, steps, seconds of training without pauses, or the time of day"));
     m_axis->setAccessibleName(tr("x axis"));
     m_axis->setFixedHeight(28);

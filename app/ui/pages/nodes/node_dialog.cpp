@@ -87,7 +87,7 @@ NodeDialog::NodeDialog(QWidget *parent) : QDialog(parent) {
     m_hostLabel = new QLabel(tr("Host"), this);
     m_nameLabel = new QLabel(tr("Name"), this);
     m_partitionLabel = new QLabel(tr("Partition"), this);
-    form->addRow(tr("By"), m_how);
+    form->addRow(tr("Reached by"), m_how);
     form->addRow(m_hostLabel, m_host);
     form->addRow(m_partitionLabel, m_partition);
     form->addRow(m_nameLabel, m_name);

@@ -88,7 +88,7 @@ void TrialDialog::showSetting() {
     if (!field)
         return;
     const QString now = core::qs(field->get(m_like));
-    m_help->setText(core::qs(field->help) + u' ' + (now.isEmpty() ? tr("Now: nothing.") : tr("Now: %1.").arg(now)));
+    m_help->setText(core::qs(field->help) + u' ' + (now.isEmpty() ? tr("Now: not set.") : tr("Now: %1.").arg(now)));
     m_values->setPlaceholderText(tr("joined by commas"));
     m_values->setText(otherValues(*field, m_like));
     check();

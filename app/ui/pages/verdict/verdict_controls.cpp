@@ -49,7 +49,7 @@ void VerdictControls::setRuns(const std::vector<core::SuggestedRun> &runs) {
         addRow(runs[i]);
     if (runs.size() > mostOffered)
         m_layout->addWidget(
-            makeLabel(tr("%1 more stand in the exported page").arg(runs.size() - mostOffered), "muted", this));
+            makeLabel(tr("%1 more are in the exported page").arg(runs.size() - mostOffered), "muted", this));
     m_buttons.refresh();
     setVisible(!runs.empty());
 }

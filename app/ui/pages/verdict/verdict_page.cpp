@@ -131,10 +131,11 @@ void VerdictPage::buildAdvice() {
                         core::JudgementModel::Kind::Finding, &m_fairnessCard);
     m_fair = makeLabel(tr("No unintended difference"), "secondary", m_fairnessCard);
     m_fairnessCard->body()->insertWidget(m_fairnessCard->body()->count() - 1, m_fair); // before the stretch
-    m_bottlenecks =
-        advice(tr("Bottlenecks"),
-               tr("By the phases of the rank of median waiting, medians over the repeats. A press queues the run"),
-               core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
+    m_bottlenecks = advice(
+        tr("Bottlenecks"),
+        tr("From the phases of the rank whose waiting is the median, medians over the repeats; press a button to "
+           "queue its run"),
+        core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
     m_advice->addLeft(m_reservationsCard);
     m_advice->addLeft(m_fairnessCard);
     m_advice->addRight(m_bottlenecksCard);

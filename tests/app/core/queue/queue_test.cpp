@@ -175,7 +175,7 @@ private Q_SLOTS:
         const Answer stopped = ctl({QStringLiteral("stop"), idOf(started)});
         QCOMPARE(::kill(started.owner, SIGKILL), 0);
         QCOMPARE(stopped.code, 1);
-        QVERIFY2(stopped.err.contains("the queue's owner does not answer") &&
+        QVERIFY2(stopped.err.contains("the queue's process does not answer") &&
                      stopped.err.contains(QByteArray::number(started.owner)),
                  stopped.err.constData());
         QTRY_VERIFY(!isOwned(started.experiment) && runsAreOver(started.experiment)); // the run was asked itself

@@ -228,7 +228,7 @@ private Q_SLOTS:
         QVERIFY2(m_strip->stopButton()->toolTip().contains(title), qPrintable(m_strip->stopButton()->toolTip()));
         QVERIFY(m_strip->stopButton()->toolTip().contains(QStringLiteral("2 queued runs")));
         QVERIFY(m_workspace->open(QString::fromStdString(other)).has_value());
-        QTRY_COMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop the running one"));
+        QTRY_COMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop the running experiment"));
         QVERIFY(m_workspace->open(QString::fromStdString(m_id)).has_value());
         QTRY_COMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop"));
 
