@@ -13,7 +13,6 @@
 #include "experiment/recipe.h"
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
-#include "ipc/models.h"
 #include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "ipc/run_title.h"
@@ -30,12 +29,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
-
-/// Training samples an epoch; 0: of a data set that is not known.
-std::int64_t samplesOf(const RunConfig &config) {
-    const DataSetSpec *dataSet = findDataSet(config.dataset);
-    return config.trainSamples > 0 ? config.trainSamples : dataSet ? dataSet->trainSamples : 0;
-}
 
 std::string interval(const core::Interval &value, QString (*format)(std::optional<double>)) {
     return text(format(value.value)) + " (" + text(format(value.low)) + " to " + text(format(value.high)) + ")";
@@ -218,8 +211,10 @@ int probe(core::ForecastRecord &record) {
     });
     QObject::connect(&job, &core::ProbeJob::finished, [&] {
         record.input.probes = job.probes();
-        record.input.parameterBytes = job.parameterBytes();
-        record.input.layers = job.layers();
+        record.input.samples = job.costs().trainSamples;
+        record.input.parameterBytes = job.costs().parameterBytes;
+        record.input.bufferBytes = job.costs().bufferBytes;
+        record.input.layers = job.costs().layers;
         record.otherCores = job.otherCores();
         exitCode = Done;
         QCoreApplication::exit();
@@ -265,7 +260,6 @@ int forecastCommand(const ForecastOptions &options) {
     if (!runs)
         return complain(runs.error());
     record.input.runs = std::move(*runs);
-    record.input.samples = samplesOf(config);
     record.lab = lab->id;
     const core::MachineName machine = core::thisMachine();
     record.host = machine.host;

@@ -352,6 +352,18 @@ TEST_SUITE("own_model") {
         CHECK(waits[0].phases.at("exposed").sumS > 0.5 * late[0].phases.at("load").sumS);
     }
 
+    TEST_CASE("a forecast knows the bytes of a module's buffers, those of each type together") {
+        const Modules *modules = Modules::get();
+        if (!modules)
+            return;
+        const Ended asked = trainAlone({"--model=" + modules->images("normed", twoStages), "--model-costs=4"});
+        CAPTURE(asked.err);
+        REQUIRE(asked.code == 0);
+        // Two counts of batches; means and variances of 4 and of 16 channels.
+        const std::vector<std::int64_t> bytes{2 * 8, 2 * (4 + 16) * 4};
+        CHECK(nlohmann::json::parse(asked.out).at("buffer_bytes").get<std::vector<std::int64_t>>() == bytes);
+    }
+
     TEST_CASE("a module of texts learns them from tokens by the vocabulary in --bert-dir, and is saved as one file") {
         const Modules *modules = Modules::get();
         if (!modules)
@@ -380,9 +392,14 @@ TEST_SUITE("own_model") {
         CHECK(lastTensors(0, both(common, Flags{three})).tensors.size() == 3);
         CHECK(readSummary(folder / "s").testAccuracy == 1);
         CHECK(lastTensors(2, both(common, Flags{three, "--method=ddp"})).tensors.size() == 3);
-        const std::string four =
-            refusalOf(both(common, Flags{"--model=" + modules->describe("words", description + "4}")}), 0);
-        CHECK(four.find("says 4 classes, and the data have 3; use other data") != std::string::npos);
+        const Flags four = both(common, Flags{"--model=" + modules->describe("words", description + "4}")});
+        CHECK(refusalOf(four, 0).find("says 4 classes, and the data have 3; use other data") != std::string::npos);
+        // A forecast goes by the samples and classes of these texts, too.
+        const Ended asked = trainAlone(both(common, Flags{three, "--model-costs=4"}));
+        CAPTURE(asked.err);
+        REQUIRE(asked.code == 0);
+        CHECK(nlohmann::json::parse(asked.out).at("train_samples") == 270);
+        CHECK(refusalOf(both(four, Flags{"--model-costs=4"}), 0).find("and the data have 3") != std::string::npos);
     }
 
     TEST_CASE("dropout under DP on CPU devices is warned of, and trained") {

@@ -227,7 +227,8 @@ TEST_SUITE("stage_plan") {
     }
 
     TEST_CASE("a forecast is told what a model's layers take with each size of a batch, pass on and hold") {
-        const Ended asked = Process(trainerBinary(), {"--model-costs=4,256", "--model=lenet"}).wait();
+        const Ended asked =
+            Process(trainerBinary(), {"--model-costs=4,256", "--model=lenet", smallDataOption()}).wait();
         CAPTURE(asked.err);
         REQUIRE(asked.code == 0);
         const auto json = nlohmann::json::parse(asked.out);
@@ -252,6 +253,13 @@ TEST_SUITE("stage_plan") {
         CHECK(ofParameters == ofLayers);
         CHECK(json.at("layers").front().at("output_bytes_per_sample") == 6 * 14 * 14 * 4);
         CHECK(json.at("layers").back().at("output_bytes_per_sample") == 10 * 4);
+        CHECK(json.at("train_samples") == 19'200);
+        CHECK(json.at("buffer_bytes").empty());
+        const Ended some =
+            Process(trainerBinary(), {"--model-costs=4", "--model=lenet", "--train-samples=640", smallDataOption()})
+                .wait();
+        REQUIRE(some.code == 0);
+        CHECK(nlohmann::json::parse(some.out).at("train_samples") == 640);
         const Ended wrong = Process(trainerBinary(), {"--model-costs=0", "--model=lenet"}).wait();
         CHECK(wrong.code == 2);
         CHECK(wrong.err.find("--model-costs") != std::string::npos);

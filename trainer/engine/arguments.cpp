@@ -75,7 +75,8 @@ tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std:
     std::vector<std::int64_t> modelCosts;
     app.add_option(
            "--model-costs", modelCosts,
-           "Print the bytes of the model's gradients and what its layers take for so many samples as JSON and exit")
+           "Print how many samples the data have, the bytes of the model's gradients and buffers, and what its layers "
+           "take for so many samples, as JSON, and exit")
         ->delimiter(',')
         ->check(CLI::PositiveNumber)
         ->type_name("N,N");

@@ -13,7 +13,7 @@ struct Arguments {
     std::vector<const FieldSpec *> given; ///< the fields whose flags were on the command line
     std::string text;                     ///< --help or --version: print it and exit with 0
     bool facts = false;                   ///< --facts: print what this trainer runs with and exit with 0
-    /// --model-costs: print what the config's model costs, its layers timed with so many samples, and exit with 0.
+    /// --model-costs: print what the config's model costs with its data, its layers timed with so many samples, and exit with 0.
     std::vector<std::int64_t> modelCosts;
 };
 

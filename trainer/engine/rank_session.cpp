@@ -22,9 +22,9 @@
 #include "ipc/process_stat.h"
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/store.h"
-#include "trainer/data/text_set.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/ranks_alike.h"
+#include "trainer/engine/run_data.h"
 #include "trainer/models/bert_folder.h"
 #include "trainer/models/script_model.h"
 #include "trainer/report/device_clock.h"
@@ -53,32 +53,8 @@ Result<void> readDelay(Session &session) {
     return {};
 }
 
-Result<void> readTexts(Session &session, const DataSetSpec &spec) {
-    const RunConfig &config = session.config;
-    const auto vocabulary = readVocabulary(bertFolderOf(config.bertDir), config.maxTokens);
-    if (!vocabulary)
-        return fail(vocabulary.error());
-    auto sets = loadTexts(spec, {.file = config.dataDir,
-                                 .textColumn = config.textColumn,
-                                 .labelColumn = config.labelColumn,
-                                 .vocabulary = vocabulary->text,
-                                 .vocabularyFile = vocabulary->path,
-                                 .lowerCase = vocabulary->lowerCase,
-                                 .maxTokens = static_cast<std::size_t>(config.maxTokens),
-                                 .trainLimit = config.trainSamples,
-                                 .testLimit = config.testSamples});
-    if (!sets)
-        return fail(sets.error());
-    session.train = std::move(sets->train);
-    session.test = std::move(sets->test);
-    return {};
-}
-
 Result<void> readData(Session &session) {
-    const RunConfig &config = session.config;
-    if (const DataSetSpec *spec = findDataSet(config.dataset); spec && spec->sample.values == Values::Text)
-        return readTexts(session, *spec);
-    auto sets = loadDataSets(config.dataset, config.dataDir, config.trainSamples, config.testSamples);
+    auto sets = loadRunData(session.config);
     if (!sets)
         return fail(sets.error());
     session.train = std::move(sets->train);

@@ -9,9 +9,9 @@ namespace {
 constexpr double computeSpread = 0.05; ///< possible error of a short run's mean, measured at that batch
 constexpr double unlike = 0.15;        ///< a copy that is slower than the mean by so much is no chance
 
-const ComputeProbe *probeAt(const std::vector<ComputeProbe> &probes, int copies, std::int64_t batch) {
+const ComputeProbe *probeAt(const std::vector<ComputeProbe> &probes, int copies, std::int64_t batch, int accumulate) {
     for (const ComputeProbe &probe : probes)
-        if (probe.copies == copies && probe.batch == batch && probe.stepS > 0)
+        if (probe.copies == copies && probe.batch == batch && probe.accumulate == accumulate && probe.stepS > 0)
             return &probe;
     return nullptr;
 }
@@ -34,13 +34,15 @@ DeviceTime fromProbe(const ComputeProbe &probe, Shares shares) {
     if (shares == Shares::BySpeed && !probe.copiesS.empty())
         step = bySpeed(probe);
     const double longer = step.value / probe.stepS;
-    return {
-        step,         probe.forwardS * longer, probe.backwardS * longer, probe.optimizerS * longer, probe.strayS, true,
-        probe.buckets};
+    DeviceTime out{step, probe.forwardS * longer, probe.backwardS * longer, probe.optimizerS * longer, probe.strayS,
+                   true, probe.buckets,           probe.accumulate};
+    for (ReadyBucket &bucket : out.buckets)
+        bucket.readyS *= longer;
+    return out;
 }
 
 /// a + k·batch by least squares over the probes of one device; with one batch alone half-way between its extremes.
-std::optional<DeviceTime> modelled(const std::vector<ComputeProbe> &probes, std::int64_t batch) {
+std::optional<DeviceTime> modelled(const std::vector<ComputeProbe> &probes, std::int64_t batch, int accumulate) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     DeviceTime parts; // shares of the step, summed up
     for (const ComputeProbe &probe : probes) {
@@ -57,6 +59,7 @@ std::optional<DeviceTime> modelled(const std::vector<ComputeProbe> &probes, std:
         return std::nullopt;
     DeviceTime out;
     out.strayS = parts.strayS;
+    out.accumulate = accumulate;
     const double spread = n * xx - x * x, share = double(batch) * n / x;
     if (spread > 0) {
         const double slope = std::max(0.0, (n * xy - x * y) / spread), fixed = std::max(0.0, (y - slope * x) / n);
@@ -83,16 +86,16 @@ double DeviceTime::otherS() const {
 }
 
 std::optional<DeviceTime> deviceTime(const std::vector<ComputeProbe> &probes, int devices, std::int64_t batch,
-                                     Shares shares) {
-    if (const ComputeProbe *probe = probeAt(probes, devices, batch))
+                                     int accumulate, Shares shares) {
+    if (const ComputeProbe *probe = probeAt(probes, devices, batch, accumulate))
         return fromProbe(*probe, shares);
-    if (const ComputeProbe *alone = probeAt(probes, 1, batch)) {
+    if (const ComputeProbe *alone = probeAt(probes, 1, batch, accumulate)) {
         DeviceTime out = fromProbe(*alone, Shares::Alike);
         out.measured = devices == 1; // alone, nobody shares its memory
         out.stepS.high *= devices == 1 ? 1 : 1 + computeSpread;
         return out;
     }
-    return modelled(probes, batch);
+    return modelled(probes, batch, accumulate);
 }
 
 } // namespace lockstep::core

@@ -30,6 +30,7 @@ struct ComputeProbe {
     std::vector<ReadyBucket> buckets = {};
     double forwardS = 0, optimizerS = 0; ///< other parts of stepS; 0: unknown, from an older version
     std::vector<double> copiesS = {};    ///< each copy's step; empty: unknown, from an older version
+    int accumulate = 1;                  ///< parts into which each copy cut its batch (RunConfig::accumulate)
     bool operator==(const ComputeProbe &) const = default;
 };
 
@@ -55,6 +56,7 @@ struct DeviceTime {
     std::optional<double> strayS;
     bool measured = false; ///< by a probe of that many devices at that batch
     std::vector<ReadyBucket> buckets = {};
+    int accumulate = 1; ///< parts of the batch; gradients are exchanged during the last one's backward
     /// What is none of these parts: loading above all.
     [[nodiscard]] double otherS() const;
 };
@@ -66,8 +68,8 @@ enum class Shares {
     BySpeed ///< by the devices' speed
 };
 
-/// Absent: there is no probe of one device. `batch`: samples a step of each device, on average.
+/// Absent: there is no probe of one device. `batch`: samples a step of each device, on average; it is cut into `accumulate` parts.
 [[nodiscard]] std::optional<DeviceTime> deviceTime(const std::vector<ComputeProbe> &probes, int devices,
-                                                   std::int64_t batch, Shares shares);
+                                                   std::int64_t batch, int accumulate, Shares shares);
 
 } // namespace lockstep::core

@@ -35,7 +35,7 @@ std::vector<ReadyBucket> readyBuckets(const std::vector<double> &buckets, const 
     std::vector<ReadyBucket> out;
     for (const double bytes : buckets) {
         sent += bytes;
-        out.push_back({bytes, compute.backwardS * sent / all});
+        out.push_back({bytes, compute.backwardS * (compute.accumulate - 1 + sent / all) / compute.accumulate});
     }
     return out;
 }
@@ -80,6 +80,24 @@ std::optional<Communication> bucketed(const CommunicationModel &model, const Exc
     }
     const auto left = [backwardS](double over) { return std::max(0.0, over - backwardS); };
     out.exposedS = {left(end.value), left(end.low), left(end.high)};
+    return out;
+}
+
+/// How ranks share the model's buffers before each forward pass; nothing hides that.
+std::optional<Communication> buffersShared(const ForecastInput &input, const RunConfig &run,
+                                           const CommunicationModel &model) {
+    Communication out;
+    if (specOf(run.method).traffic == Traffic::Push)
+        return out;
+    for (const double bytes : input.bufferBytes) {
+        const auto time = model.predict("broadcast", deviceCount(run), bytes);
+        if (!time)
+            return std::nullopt;
+        out.allS.value += time->seconds;
+        out.allS.low += time->low;
+        out.allS.high += time->high;
+        out.ranksMeasured = out.ranksMeasured && time->ranksMeasured;
+    }
     return out;
 }
 
@@ -137,13 +155,17 @@ std::optional<StepTime> exchangedTogether(const ForecastInput &input, const RunC
     const int devices = deviceCount(run);
     const auto talk = bucketed(model, exchangeOf(run), devices, readyBuckets(so.bucketsBytes, compute),
                                sentShareOf(run), compute.backwardS);
-    if (!talk)
+    const auto buffers = buffersShared(input, run, model);
+    if (!talk || !buffers)
         return std::nullopt;
     // On a CPU, hidden communication still costs its processor time.
     const double hidden = talk->allS.value - talk->exposedS.value;
     const double paid = isOnCpu(input) ? hidden * talk->workS / talk->allS.value : 0;
-    return withExchange(compute, talk->allS.value, {talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high},
-                        compute.strayS.value_or(0) * expectedMost(devices), talk->ranksMeasured);
+    return withExchange(compute, talk->allS.value + buffers->allS.value,
+                        {talk->exposedS.value + paid + buffers->allS.value, talk->exposedS.low + buffers->allS.low,
+                         talk->allS.high + buffers->allS.high},
+                        compute.strayS.value_or(0) * expectedMost(devices),
+                        talk->ranksMeasured && buffers->ranksMeasured);
 }
 
 /// An asynchronous server.
@@ -168,7 +190,7 @@ std::optional<StepTime> throughStages(const ForecastInput &input, const RunConfi
                                       const CommunicationModel &model) {
     const int devices = deviceCount(run), pipelines = batchParts(run, devices);
     const std::int64_t batch = globalBatch(run) / pipelines;
-    const auto whole = deviceTime(input.probes, 1, batch, Shares::Alike);
+    const auto whole = deviceTime(input.probes, 1, batch, run.accumulate, Shares::Alike);
     return pipelineTime(input.layers,
                         {.stages = stageCount(run, devices),
                          .pipelines = pipelines,
@@ -196,14 +218,17 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     row.whyUnknown = whyNot(input, row, run, share);
     if (!row.whyUnknown.empty())
         return row;
-    const auto own = deviceTime(input.probes, share->copies, share->batch, sharesOf(input, run));
+    const int accumulate = knowsKey(run.method, "accumulate") ? run.accumulate : 1;
+    const auto own = deviceTime(input.probes, share->copies, share->batch, accumulate, sharesOf(input, run));
     const MethodSpec &method = specOf(run.method);
     const auto step = method.splitsModel                ? throughStages(input, run, *own, model)
                       : method.traffic == Traffic::Push ? exchangedAlone(input, run, so, *own, model)
                                                         : exchangedTogether(input, run, so, *own, model);
     if (!step) {
         row.whyUnknown = std::string("can't tell: the lab did not measure ") +
-                         (method.splitsModel ? "messages between two ranks" : exchangeOf(run).name);
+                         (method.splitsModel                  ? "messages between two ranks"
+                          : !buffersShared(input, run, model) ? "broadcasts, by which ranks share the model's buffers"
+                                                              : exchangeOf(run).name);
         return row;
     }
     static_cast<StepTime &>(row) = *step;
@@ -339,7 +364,7 @@ std::optional<Forecast> forecast(const ForecastInput &input, const Communication
     const RunConfig alone = configOf(input.config, {Method::Baseline}, 1);
     if (globalBatch(alone) <= 0 || input.samples <= 0 || !(out.gradientBytes > 0))
         return std::nullopt;
-    const auto one = deviceTime(input.probes, 1, globalBatch(alone), Shares::Alike);
+    const auto one = deviceTime(input.probes, 1, globalBatch(alone), alone.accumulate, Shares::Alike);
     if (!one)
         return std::nullopt;
     out.bucketsBytes = bucketsOf(input.parameterBytes, input.config.bucketMb);

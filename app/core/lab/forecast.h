@@ -21,6 +21,9 @@
 // computing more, for one that can't take the core from rank 0's training. Nobody waits for the slowest. Of S servers each takes an
 // S-th of the gradients, yet no rank is quicker than with a server for itself. Devices that only serve have their cores to
 // themselves: the others train, and each server has all of these to serve.
+// Buffers, such as BatchNorm's means, are broadcast before each forward pass, which hides behind nothing: the lab's broadcast of as many
+// bytes is part of exposed, except for an asynchronous server, where each rank keeps its own.
+// With accumulate, buckets become ready during the backward pass of a batch's last part.
 // wait: ranks wait for the slowest of N: sigma·E[max of N normal draws], sigma being the standard deviation of a device's step.
 // A pipeline's step is played, message by message (lab/pipeline_time.h).
 #include <cstdint>
@@ -58,6 +61,7 @@ struct ForecastInput {
     RunConfig config;                   ///< what is forecast; method, devices and some settings vary by row
     std::vector<ComputeProbe> probes;   ///< at least one of a single device
     std::vector<double> parameterBytes; ///< in the model's order
+    std::vector<double> bufferBytes;    ///< of each message in which ranks share the model's buffers
     std::vector<LayerCost> layers;      ///< in the model's order; empty: unknown
     std::int64_t samples = 0;           ///< of an epoch
     int devicesHere = 1;                ///< devices of that size with cores of their own

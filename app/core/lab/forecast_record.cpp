@@ -72,9 +72,11 @@ Json jsonOf(const ComputeProbe &probe) {
             {"buckets", buckets},
             {"forward_s", probe.forwardS},
             {"optimizer_s", probe.optimizerS},
-            {"copies_s", probe.copiesS}};
+            {"copies_s", probe.copiesS},
+            {"accumulate", probe.accumulate}};
 }
-ComputeProbe probeFrom(const Json &json) {
+/// Of an older version's probes, which don't say how a batch was cut, all are cut as the config says.
+ComputeProbe probeFrom(const Json &json, const RunConfig &config) {
     ComputeProbe probe{json.at("copies").get<int>(),    json.at("batch").get<std::int64_t>(),
                        durationFrom(json, "step_s"),    durationFrom(json, "backward_s"),
                        durationFrom(json, "slowest_s"), {}};
@@ -86,6 +88,7 @@ ComputeProbe probeFrom(const Json &json) {
     probe.optimizerS = durationOr0(json, "optimizer_s");
     if (json.contains("copies_s"))
         probe.copiesS = numbersIn(json, "copies_s", mostForecastDevices);
+    probe.accumulate = json.value("accumulate", config.accumulate);
     return probe;
 }
 
@@ -263,6 +266,7 @@ std::string toJson(const ForecastRecord &record) {
                        {"layers", layers},
                        {"samples", record.input.samples},
                        {"parameter_bytes", record.input.parameterBytes},
+                       {"buffer_bytes", record.input.bufferBytes},
                        {"devices_here", record.input.devicesHere},
                        {"one_device_step_s", record.forecast.oneDeviceStepS},
                        {"one_device_epoch_s", record.forecast.oneDeviceEpochS},
@@ -301,12 +305,14 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
             record.input.config.serverDevices = RunConfig().serverDevices;
         }
         for (const Json &probe : listIn(json, "probes", mostRows))
-            record.input.probes.push_back(probeFrom(probe));
+            record.input.probes.push_back(probeFrom(probe, record.input.config));
         if (json.contains("layers"))
             for (const Json &layer : listIn(json, "layers", mostTensors))
                 record.input.layers.push_back(layerFrom(layer));
         record.input.samples = json.at("samples").get<std::int64_t>();
         record.input.parameterBytes = numbersIn(json, "parameter_bytes", mostTensors);
+        if (json.contains("buffer_bytes"))
+            record.input.bufferBytes = numbersIn(json, "buffer_bytes", mostTensors);
         record.input.devicesHere = json.at("devices_here").get<int>();
         record.forecast.oneDeviceStepS = durationFrom(json, "one_device_step_s");
         record.forecast.oneDeviceEpochS = durationFrom(json, "one_device_epoch_s");

@@ -74,7 +74,15 @@ std::int64_t stepsFor(const ModelCosts &costs, std::int64_t batch) {
     return std::isfinite(steps) ? std::clamp(std::int64_t(steps), fewestSteps, mostSteps) : mostSteps;
 }
 
-RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
+/// Less the settings that the baseline knows and the method doesn't.
+RunConfig meantFor(Method method, RunConfig config) {
+    for (const FieldSpec &field : runConfigFields())
+        if (knowsKey(Method::Baseline, field.key) && !knowsKey(method, field.key))
+            (void)field.set(config, field.get(RunConfig()));
+    return config;
+}
+
+RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t trainSamples) {
     RunConfig config = probe.config;
     config.method = probe.handsOver ? Method::Ddp : Method::Baseline;
     // GPUs that were chosen are those that train; a machine's CPU devices are alike.
@@ -91,8 +99,7 @@ RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
     config.compressGradients = RunConfig().compressGradients; // the forecast knows what is sent
     config.shards = RunConfig().shards;
     config.epochs = epochs;
-    const std::int64_t samples = steps * probe.batch;
-    config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
+    config.trainSamples = trainSamples;
     config.testSamples = 1; // evaluation is not what is measured
     config.trace = 0;
     config.summary.clear();
@@ -176,26 +183,43 @@ std::optional<double> strayOf(const Steps &steps) {
     return 1.4826 * middle(distances); // a single stall of the machine is not a property of a step
 }
 
+/// Frames count from where the last part's backward began, and the last bucket is full when it ends.
+void alignBuckets(ComputeProbe &probe) {
+    if (probe.buckets.empty())
+        return;
+    const double before = probe.backwardS - probe.buckets.back().readyS;
+    for (ReadyBucket &bucket : probe.buckets)
+        bucket.readyS = std::max(0.0, bucket.readyS + before);
+}
+
 } // namespace
+
+std::int64_t samplesOf(const ProbeRequest &probe, const ModelCosts &costs) {
+    const std::int64_t parts = probe.handsOver ? probe.copies : 1; // a pipeline's stages all see all samples
+    return std::min((costs.trainSamples + parts - 1) / parts, stepsFor(costs, probe.batch) * probe.batch);
+}
 
 std::vector<ProbeRequest> probesFor(const ForecastInput &input) {
     const RunConfig alone = configOf(input.config, {Method::Baseline}, 1);
     std::vector<ProbeRequest> out = {{input.config, 1, globalBatch(alone)}};
-    const auto add = [&](int copies, std::int64_t batch, bool ofStages) {
-        const auto same = std::ranges::find_if(
-            out, [&](const ProbeRequest &probe) { return probe.copies == copies && probe.batch == batch; });
+    const auto add = [&](int copies, std::int64_t batch, Method method) {
+        const RunConfig config = meantFor(method, input.config);
+        const auto same = std::ranges::find_if(out, [&](const ProbeRequest &probe) {
+            return probe.copies == copies && probe.batch == batch && probe.config == config;
+        });
+        const bool ofStages = specOf(method).splitsModel;
         const bool handsOver = copies > 1 && !ofStages;
         if (same != out.end()) {
             same->ofStages = same->ofStages || ofStages;
             same->handsOver = same->handsOver || handsOver;
         } else if (copies <= input.devicesHere) {
-            out.push_back({input.config, copies, batch, ofStages, handsOver});
+            out.push_back({config, copies, batch, ofStages, handsOver});
         }
     };
     for (const auto &[way, devices] : input.runs)
         if (devices <= input.devicesHere)
             if (const auto share = shareOf(configOf(input.config, way, devices)))
-                add(share->copies, share->batch, specOf(way.method).splitsModel);
+                add(share->copies, share->batch, way.method);
     return out;
 }
 
@@ -203,6 +227,7 @@ std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const s
     ComputeProbe probe;
     probe.copies = request.copies;
     probe.batch = request.batch;
+    probe.accumulate = request.config.accumulate;
     const double copies = double(frames.size());
     double stray = 0;
     int strays = 0;
@@ -233,6 +258,7 @@ std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const s
     }
     if (frames.empty())
         return std::nullopt;
+    alignBuckets(probe);
     if (strays > 0)
         probe.strayS = stray / strays;
     return probe;
@@ -244,7 +270,9 @@ std::optional<ModelCosts> modelCostsFrom(std::string_view text) {
         return std::nullopt;
     ModelCosts costs;
     try {
+        costs.trainSamples = json.at("train_samples").get<std::int64_t>();
         costs.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
+        costs.bufferBytes = json.at("buffer_bytes").get<std::vector<double>>();
         const auto batches = json.at("batches").get<std::vector<std::int64_t>>();
         for (const auto &layer : json.at("layers")) {
             LayerCost cost{.outputBytesPerSample = layer.at("output_bytes_per_sample").get<double>(),
@@ -257,7 +285,7 @@ std::optional<ModelCosts> modelCostsFrom(std::string_view text) {
     } catch (const std::exception &) {
         return std::nullopt;
     }
-    return costs;
+    return costs.trainSamples > 0 ? std::optional(costs) : std::nullopt;
 }
 
 ProbeJob::ProbeJob(QObject *parent) : QObject(parent) {}
@@ -322,14 +350,14 @@ void ProbeJob::startHere() {
     }
     for (std::size_t copy = 0; copy < m_running.size(); ++copy) {
         m_running[copy]->start(QString::fromStdString(m_trainer),
-                               argumentsFor(configOf(probe, int(copy), stepsFor(m_costs, probe.batch)))
+                               argumentsFor(configOf(probe, int(copy), samplesOf(probe, m_costs)))
                                    << QStringLiteral("--frames=") + QString::fromStdString(file("frames", int(copy))));
     }
 }
 
 /// Of layers with each pipeline's micro-batch; where none is forecast, once.
 void ProbeJob::askForCosts() {
-    const RunConfig config = configOf(m_waiting.front(), 0, fewestSteps);
+    const RunConfig config = configOf(m_waiting.front(), 0, m_waiting.front().config.trainSamples);
     std::set<std::int64_t> batches;
     for (const ProbeRequest &probe : m_waiting)
         if (probe.ofStages)
@@ -394,7 +422,7 @@ void ProbeJob::startOnNodes() {
         connect(run.get(), &AttendedRun::ended, this, &ProbeJob::overOnNodes);
     }
     for (int copy = 0; copy < probe.copies; ++copy) {
-        const RunConfig config = configOf(probe, copy, stepsFor(m_costs, probe.batch));
+        const RunConfig config = configOf(probe, copy, samplesOf(probe, m_costs));
         m_onNodes[std::size_t(copy)]->start(config, commandOnNode(config, "--frames=-"), "Probe");
     }
 }

@@ -22,6 +22,7 @@ class AttendedRun;
 /// A config on `copies` devices side by side that do not communicate, each with its own batch. With nodes in the config: on the first
 /// `copies` devices of those.
 struct ProbeRequest {
+    /// Without settings that mean nothing for its rows, but would for the method that it trains as.
     RunConfig config;
     int copies = 1;
     std::int64_t batch = 64;
@@ -31,8 +32,7 @@ struct ProbeRequest {
 };
 
 /// The probes that such a forecast needs: one device at the whole batch, and for each of its rows as many as compute at the same time
-/// at what each of them takes at once, if there are so many devices here. Short: three epochs of 200 steps, or of fewer where these would
-/// take longer than some seconds.
+/// at what each of them takes at once, if there are so many devices here. Short: three epochs of samplesOf() each.
 [[nodiscard]] std::vector<ProbeRequest> probesFor(const ForecastInput &input);
 
 /// Sums up the frames of the copies (one text each, NDJSON); the first epoch is warm-up. Absent: no copy got beyond it.
@@ -41,11 +41,17 @@ struct ProbeRequest {
 
 /// What `lockstep-trainer --model-costs` said of a model.
 struct ModelCosts {
+    std::int64_t trainSamples = 0;      ///< of an epoch, as many as the data hold
     std::vector<double> parameterBytes; ///< in DDP's order
+    std::vector<double> bufferBytes;    ///< of each message in which ranks share the model's buffers
     std::vector<LayerCost> layers;
 };
 /// Absent: it is no such answer.
 [[nodiscard]] std::optional<ModelCosts> modelCostsFrom(std::string_view json);
+
+/// Samples in an epoch of each copy: of 200 steps, or of fewer where these would take longer than some seconds; at most its share of a run's
+/// epoch: of few steps, the last one is then as small as the run's.
+[[nodiscard]] std::int64_t samplesOf(const ProbeRequest &probe, const ModelCosts &costs);
 
 /// Runs probes one after another: on this machine with lockstep-trainer, in a folder that is removed afterwards; on nodes as runs
 /// that leave nothing there. One use.
@@ -56,8 +62,7 @@ public:
     ~ProbeJob() override;
     [[nodiscard]] Result<void> start(std::vector<ProbeRequest> probes);
     [[nodiscard]] const std::vector<ComputeProbe> &probes() const { return m_done; }
-    [[nodiscard]] const std::vector<double> &parameterBytes() const { return m_costs.parameterBytes; }
-    [[nodiscard]] const std::vector<LayerCost> &layers() const { return m_costs.layers; }
+    [[nodiscard]] const ModelCosts &costs() const { return m_costs; }
     /// Cores that other programs used on this machine meanwhile, on average; absent: not done yet, on nodes, or unknown.
     [[nodiscard]] std::optional<double> otherCores() const { return m_otherCores; }
 

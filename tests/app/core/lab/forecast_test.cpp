@@ -20,17 +20,6 @@ namespace {
 
 constexpr double mib = 1024.0 * 1024;
 
-ForecastInput simpleInput() {
-    ForecastInput input;
-    input.config.batchSize = 64;
-    input.samples = 6400;
-    input.parameterBytes = {100'000, 146'824};
-    input.devicesHere = 2;
-    input.runs = runsOf({{Method::Ddp}, {Method::PsSync}}, {1, 2});
-    input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}, {2, 32, 2.4e-3, 1.2e-3, 2.4e-3, {}}};
-    return input;
-}
-
 LayerTime third(double seconds) {
     return {.forwardS = seconds / 3, .backwardS = seconds * 2 / 3};
 }
@@ -217,6 +206,69 @@ private Q_SLOTS:
         QVERIFY(std::abs(same - 2e-3) < 1e-9);
     }
 
+    void aPipelineBesideAccumulateIsForecastFromMicroBatchesThatAreNotCut() {
+        ForecastInput input = simpleInput();
+        input.config.accumulate = 4;
+        input.runs = runsOf({{Method::Ddp}, {Method::Pipeline, {{"micro_batches", "2"}}}}, {2});
+        input.layers.assign(4, layer(1e-3));
+        ComputeProbe stages{2, 32, 2e-3, 1.2e-3, 2e-3, {}};
+        stages.forwardS = 0.6e-3;
+        for (ComputeProbe &probe : input.probes)
+            probe.accumulate = 4;
+        input.probes.push_back(stages);
+        const auto out = forecast(input, simpleModel(1e-9, 1e15));
+        const ForecastRow &ddp = out->rows.front(), &pipeline = out->rows.back();
+        QCOMPARE(ddp.computeS, 2.4e-3);
+        QVERIFY(pipeline.computeMeasured);
+        QVERIFY(std::abs(pipeline.computeS - 2 * 0.9e-3) < 1e-9); // half of the layers for each micro-batch
+    }
+
+    void buffersAreBroadcastBeforeEachStepAndNothingHidesThat() {
+        ForecastInput input = simpleInput();
+        input.runs = runsOf({{Method::Ddp}, {Method::PsAsync}}, {2});
+        const auto without = forecast(input, simpleModel(50e-6, 1e9));
+        input.bufferBytes = {40'000, 160};
+        const auto with = forecast(input, simpleModel(50e-6, 1e9));
+        const double took = 2 * 50e-6 + 40'160 / 1e9;
+        const ForecastRow &ddp = with->rows.front(), &plain = without->rows.front();
+        QVERIFY(std::abs(ddp.exposedS - plain.exposedS - took) < 1e-6);
+        QVERIFY(std::abs(ddp.communicationS - plain.communicationS - took) < 1e-6);
+        QVERIFY(std::abs(ddp.stepS.value - plain.stepS.value - took) < 1e-6);
+        QCOMPARE(with->rows.back().exposedS, without->rows.back().exposedS); // each rank keeps its own
+        CommunicationModel lacking;
+        lacking.add("all_reduce", 2, modelOf([](double bytes) { return 50e-6 + bytes / 1e9; }));
+        QVERIFY(forecast(input, lacking)->rows.front().whyUnknown.find("did not measure broadcasts") !=
+                std::string::npos);
+    }
+
+    void bucketsFillAsMuchLaterAsTheSlowestDeviceTakesLonger() {
+        ForecastInput input = simpleInput();
+        input.config.device = "cuda";
+        input.runs = runsOf({{Method::Ddp}}, {2});
+        input.parameterBytes = {1000, 20 * mib};
+        // The slowest takes twice as long as the mean.
+        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}},
+                        {2, 32, 80e-3, 40e-3, 160e-3, {}, {{20 * mib, 30e-3}, {1000, 40e-3}}}};
+        const double all = 2 * 50e-6 + (20 * mib + 1000) / 1e9;
+        const double exposed = forecast(input, simpleModel(50e-6, 1e9))->rows.front().exposedS;
+        QVERIFY(std::abs(exposed - (60e-3 + all - 80e-3)) < 1e-5);
+    }
+
+    void gradientsAreExchangedDuringTheLastPartsBackward() {
+        ForecastInput input = simpleInput();
+        input.config.device = "cuda";
+        input.runs = runsOf({{Method::Ddp}}, {2});
+        input.parameterBytes = {10 * mib, 10 * mib}; // two buckets
+        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
+        const auto exposed = [&] { return forecast(input, simpleModel(50e-6, 1e9))->rows.front().exposedS; };
+        const double each = 50e-6 + 10 * mib / 1e9;
+        QVERIFY(std::abs(exposed() - each) < 1e-5); // the first one hides behind the other half of backward
+        input.config.accumulate = 4;
+        for (ComputeProbe &probe : input.probes)
+            probe.accumulate = 4;
+        QVERIFY(std::abs(exposed() - (35e-3 + 2 * each - 40e-3)) < 1e-5);
+    }
+
     void waysThatDifferInSettingsAreRowsOfTheirOwn() {
         RunConfig base, run;
         base.method = Method::Ddp;
@@ -232,10 +284,14 @@ private Q_SLOTS:
         record.input = simpleInput();
         record.input.runs = runsOf({way, {Method::Ddp}}, {2});
         record.input.layers = {{{{8, {1e-3, 2e-3}}, {32, {3e-3, 5e-3}}}, 400, 100}, {{{8, {2e-3, 1e-3}}}, 40, 50}};
+        record.input.bufferBytes = {40, 8};
         record.forecast = *forecast(record.input, simpleModel());
+        record.input.probes.front().accumulate = 2;
         const auto read = forecastRecordFromJson(toJson(record));
         QVERIFY(read.has_value());
         QCOMPARE(read->forecast.rows, record.forecast.rows);
+        QCOMPARE(read->input.probes, record.input.probes);
+        QCOMPARE(read->input.bufferBytes, record.input.bufferBytes);
         QCOMPARE(read->input.layers, record.input.layers);
         QVERIFY(read->input.runs == record.input.runs);
     }
@@ -430,66 +486,6 @@ private Q_SLOTS:
         input.probes[1].strayS = 1e-3;
         const auto out = forecast(input, simpleModel());
         QVERIFY(std::abs(out->rows.front().waitS - 0.5642e-3) < 1e-6);
-    }
-
-    void aProbeIsItsEpochsAfterTheFirst() {
-        const auto text = [](double epochS, double backwardS) {
-            std::string out;
-            for (int epoch = 1; epoch <= 3; ++epoch) {
-                EpochFrame frame;
-                frame.epoch = epoch;
-                frame.durationS = epoch == 1 ? 100 : epochS; // warm-up
-                frame.steps = 200;
-                frame.phases["backward"] = {backwardS, {}};
-                out += encode(test::frame(frame, 0, epoch)) + "\n";
-            }
-            return out;
-        };
-        const ProbeRequest request{{}, 2, 32};
-        const auto probe = probeFromFrames(request, {text(0.4, 0.2), text(0.6, 0.3)});
-        QVERIFY(probe);
-        QCOMPARE(probe->stepS, 2.5e-3);
-        QCOMPARE(probe->slowestS, 3e-3);
-        QCOMPARE(probe->backwardS, 1.25e-3);
-        QCOMPARE(probe->copiesS, (std::vector<double>{2e-3, 3e-3}));
-        QVERIFY(!probe->strayS); // too few windows to say
-        QVERIFY(!probeFromFrames(request, {text(0.4, 0.2), ""}));
-    }
-
-    void whatAModelCostsIsReadFromTheTrainersAnswer() {
-        const auto costs = modelCostsFrom(
-            R"({"type":"model","parameter_bytes":[12,8],"batches":[16,64],"layers":[)"
-            R"({"forward_s":[0.5,1.5],"backward_s":[1,3],"output_bytes_per_sample":20,"parameter_bytes":20}]})");
-        QVERIFY(costs.has_value());
-        QCOMPARE(costs->parameterBytes, (std::vector<double>{12, 8}));
-        QCOMPARE(costs->layers, (std::vector<LayerCost>{{{{16, {0.5, 1}}, {64, {1.5, 3}}}, 20, 20}}));
-        QVERIFY(!modelCostsFrom("welcome to this node"));
-        QVERIFY(!modelCostsFrom(R"({"type":"model","parameter_bytes":"many"})"));
-        QVERIFY(!modelCostsFrom(
-            R"({"type":"model","parameter_bytes":[12],"batches":[16,64],"layers":[)"
-            R"({"forward_s":[0.5],"backward_s":[1],"output_bytes_per_sample":20,"parameter_bytes":12}]})"));
-    }
-
-    void probesAreOneDeviceAloneAndRanksThatHandGradientsOverSideBySide() {
-        ForecastInput input = simpleInput();
-        input.runs = runsOf({{Method::Ddp}}, {2, 3, 4});
-        const auto probes = probesFor(input);
-        QCOMPARE(probes.size(), std::size_t(2)); // 3 does not share out, 4 are not here
-        QCOMPARE(probes[0].copies, 1);
-        QCOMPARE(probes[0].batch, 64);
-        QCOMPARE(probes[1].copies, 2);
-        QCOMPARE(probes[1].batch, 32);
-        QVERIFY(!probes[0].handsOver && probes[1].handsOver);
-        input.runs.insert({{Method::Pipeline}, 2});
-        const auto micro = probesFor(input);
-        QCOMPARE(micro.size(), std::size_t(3));
-        QCOMPARE(micro[2].copies, 2);
-        QCOMPARE(micro[2].batch, 16);
-        QVERIFY(micro[2].ofStages && !micro[2].handsOver);
-        input.runs.insert({{Method::Pipeline, {{"micro_batches", "2"}}}, 2}); // as many samples as a rank of DDP takes
-        const auto both = probesFor(input);
-        QCOMPARE(both.size(), std::size_t(3));
-        QVERIFY(both[1].ofStages && both[1].handsOver);
     }
 
     void aForecastIsGradedAgainstWhatCameOut() {

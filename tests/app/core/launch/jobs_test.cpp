@@ -251,14 +251,15 @@ private Q_SLOTS:
             QVERIFY(probe.stepS > 0 && probe.stepS < 1 && probe.forwardS > 0 && probe.optimizerS > 0 &&
                     probe.backwardS > 0 && probe.forwardS + probe.backwardS + probe.optimizerS < probe.stepS);
         double parameters = 0;
-        for (const double bytes : job.parameterBytes())
+        for (const double bytes : job.costs().parameterBytes)
             parameters += bytes;
         QCOMPARE(parameters, 4 * 61706.0); // LeNet's
-        QCOMPARE(job.layers().size(), std::size_t(5));
-        for (const LayerCost &layer : job.layers())
+        QCOMPARE(job.costs().layers.size(), std::size_t(5));
+        for (const LayerCost &layer : job.costs().layers)
             parameters -= layer.parameterBytes;
         QCOMPARE(parameters, 0.0);
-        QCOMPARE(job.layers().back().outputBytesPerSample, 4 * 10.0); // its logits
+        QCOMPARE(job.costs().layers.back().outputBytesPerSample, 4 * 10.0); // its logits
+        QCOMPARE(job.costs().trainSamples, 640);
         QVERIFY(noRunIsLeft());
     }
 
