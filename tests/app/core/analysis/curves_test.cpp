@@ -281,7 +281,7 @@ private Q_SLOTS:
         clock.onState(30 * second, RunState::Training);
         QCOMPARE(clock.at(31 * second), 4.0);
         clock.onState(32 * second, RunState::Init); // started again
-        QCOMPARE(clock.at(60 * second), 5.0);    // a rank that sends windows trains, whatever it said
+        QCOMPARE(clock.at(60 * second), 5.0);       // a rank that sends windows trains, whatever it said
         QCOMPARE(clock.at(61 * second), 6.0);
         QCOMPARE(clock.at(1 * second), 6.0); // the machine was booted anew
         QCOMPARE(clock.at(2 * second), 7.0);
