@@ -31,6 +31,11 @@ std::string intervalOf(const std::optional<core::SpeedUp> &speedUp) {
     return factor + " (" + (speedUp->hasInterval() ? core::rangeText(speedUp) : "-") + ")";
 }
 
+/// None of other work.
+std::string factorOf(const core::PairJudgement &pair, const std::optional<core::SpeedUp> &speedUp) {
+    return pair.otherWork ? "-" : intervalOf(speedUp);
+}
+
 std::string differenceOf(const std::optional<core::SpeedUp> &speedUp) {
     if (speedUp && speedUp->hasInterval() && speedUp->isDifferent())
         return speedUp->factor > 1 ? "faster" : "slower";
@@ -55,8 +60,9 @@ std::string speedUpsText(const core::Judgement &judgement, const ShownRows &show
         if (!shown.has(pair.run))
             ++leftOut;
         else
-            rows.push_back({pair.run, intervalOf(pair.training), methodOf(pair.training), differenceOf(pair.training),
-                            intervalOf(pair.epoch), intervalOf(pair.wholeRun),
+            rows.push_back({pair.run, factorOf(pair, pair.training), pair.otherWork ? "-" : methodOf(pair.training),
+                            pair.otherWork ? core::otherWorkText : differenceOf(pair.training),
+                            factorOf(pair, pair.epoch), factorOf(pair, pair.wholeRun),
                             core::percent(pair.efficiency, 0).toStdString(),
                             pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",
                             pair.lossDifference ? withSign(*pair.lossDifference) : "-", repeatsOf(pair.training)});
@@ -110,31 +116,46 @@ std::string controlText(const core::FairnessFinding &finding, ReadExperiments &e
                            : std::string();
 }
 
-/// For several pairs: the values that differ from the reference's, grouped.
+/// What a finding says of some runs: their value, and the reference's beside it.
+struct SharedValues {
+    std::string reference, run;
+    std::vector<std::string> runs;
+};
+
+/// For several pairs: the values that differ from the reference's, grouped. Without the rounds that a comparison leaves out, the
+/// reference may have another value in each.
 std::string kindText(const std::vector<std::pair<std::string, const core::FairnessFinding *>> &found,
                      ReadExperiments &experiments) {
     const core::FairnessFinding &first = *found.front().second;
-    std::vector<std::pair<std::string, std::vector<std::string>>> byValue;
+    std::vector<SharedValues> byValues;
     core::FairnessWeight weight = first.weight;
     std::set<std::string> controls;
     std::vector<const core::SuggestedRun *> suggested;
     for (const auto &[run, finding] : found) {
         weight = std::max(weight, finding->weight);
-        const auto same = std::ranges::find(byValue, finding->run, &decltype(byValue)::value_type::first);
-        (same == byValue.end() ? byValue.emplace_back(finding->run, std::vector<std::string>()) : *same)
-            .second.push_back(run);
+        const auto same = std::ranges::find_if(byValues, [&one = *finding](const SharedValues &values) {
+            return values.run == one.run && values.reference == one.reference;
+        });
+        if (same == byValues.end())
+            byValues.push_back({finding->reference, finding->run, {run}});
+        else
+            same->runs.push_back(run);
         if (finding->control) {
             controls.insert(core::toText(*finding->control));
             suggested.push_back(&*finding->control);
         }
     }
+    const bool oneReference =
+        std::ranges::all_of(byValues, [&](const SharedValues &values) { return values.reference == first.reference; });
     constexpr std::size_t mostValues = 4; // measured values differ in every run
-    std::string out =
-        "  " + std::string(core::toString(weight)) + ": " + first.label + ", the reference " + first.reference;
-    for (std::size_t i = 0; i < byValue.size() && i < mostValues; ++i)
-        out += "; " + byValue[i].first + " in " + listed(byValue[i].second);
-    if (byValue.size() > mostValues)
-        out += "; other values in " + std::to_string(byValue.size() - mostValues) + " more";
+    std::string out = "  " + std::string(core::toString(weight)) + ": " + first.label;
+    if (oneReference)
+        out += ", the reference " + first.reference;
+    for (std::size_t i = 0; i < byValues.size() && i < mostValues; ++i)
+        out += (oneReference || i > 0 ? "; " : " ") + byValues[i].run +
+               (oneReference ? "" : " instead of " + byValues[i].reference) + " in " + listed(byValues[i].runs);
+    if (byValues.size() > mostValues)
+        out += "; other values in " + std::to_string(byValues.size() - mostValues) + " more";
     out += "\n";
     if (!controls.empty())
         out += "    controls: " + listed({controls.begin(), controls.end()}) + "\n" + retryText(suggested, experiments);

@@ -175,22 +175,22 @@ std::string lines(const std::vector<Line> &all, const std::string &xTitle, const
 std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
     struct Row {
         const ResultRow *row;
-        double value;
+        std::optional<double> value; ///< absent: other work
         std::optional<double> low, high;
     };
     std::vector<Row> rows;
     double high = 1;
     for (const ResultRow &row : table.rows) {
         const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
-        if (!value)
+        if (!value && !row.otherWork)
             continue;
-        Row drawn{&row, *value, {}, {}};
+        Row drawn{&row, value, {}, {}};
         for (const PairJudgement &pair : judgement.pairs)
-            if (!row.published && pair.run == row.name && pair.training) {
+            if (value && !row.published && pair.run == row.name && pair.training) {
                 drawn.low = pair.training->low;
                 drawn.high = pair.training->high;
             }
-        high = std::max({high, drawn.value, drawn.high.value_or(0)});
+        high = std::max({high, drawn.value.value_or(0), drawn.high.value_or(0)});
         rows.push_back(drawn);
     }
     if (rows.empty())
@@ -205,16 +205,20 @@ std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
         const double y = 4 + rowHeight * double(i), middle = y + rowHeight / 2;
         const std::string color = colorOf(row.row->method);
         drawing.name(0, middle + 4, labelOf(*row.row), row.row->published ? "var(--quiet)" : "var(--text)", true);
-        drawing.box(x(0), y + 4, x(row.value) - x(0), rowHeight - 8,
+        if (!row.value) {
+            drawing.word(x(0) + 8, middle + 4, otherWorkText, "start", "var(--quiet)");
+            continue;
+        }
+        drawing.box(x(0), y + 4, x(*row.value) - x(0), rowHeight - 8,
                     row.row->published
                         ? "fill=\"none\" stroke=\"" + color + "\" stroke-width=\"1.5\" stroke-dasharray=\"2 2\""
                         : "fill=\"" + color + "\"");
-        double end = x(row.value);
+        double end = x(*row.value);
         if (row.low && row.high) {
             drawing.whisker(x(*row.low), x(*row.high), middle);
             end = std::max(end, x(*row.high));
         }
-        drawing.word(end + 8, middle + 4, speedUp(row.value).toStdString(), "start", "var(--text)", true);
+        drawing.word(end + 8, middle + 4, speedUp(*row.value).toStdString(), "start", "var(--text)", true);
     }
     return drawing.finish();
 }

@@ -12,7 +12,8 @@
 
 namespace lockstep::core {
 
-/// Speed-ups of the table's rows with their intervals, published ones dotted. Empty string: nothing to draw.
+/// Speed-ups of the table's rows with their intervals, published ones dotted; a row of other work has none and says so. Empty
+/// string: nothing to draw.
 [[nodiscard]] std::string speedUpSvg(const ResultTable &table, const Judgement &judgement);
 /// From the reference's time to the run's, cause by cause; each total in the colour of its method.
 [[nodiscard]] std::string waterfallSvg(const Attribution &attribution, std::string_view referenceMethod,

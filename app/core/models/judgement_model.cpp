@@ -2,6 +2,8 @@
 #include "models/judgement_model.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "analysis/compare/verdict.h"
 #include "ipc/run_title.h"
@@ -14,24 +16,38 @@ JudgementModel::JudgementModel(QObject *parent) : QAbstractListModel(parent) {}
 
 std::vector<JudgementModel::Row> JudgementModel::rowsOf(const Judgement &judgement) {
     std::vector<Row> rows;
-    for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable, FairnessWeight::Minor})
+    for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable, FairnessWeight::Minor}) {
+        std::map<std::pair<std::string, std::string>, std::size_t> places; // by sentence and the control's name
         for (const PairJudgement &pair : judgement.pairs)
             for (const FairnessFinding &finding : pair.fairness) {
                 if (finding.weight != weight)
                     continue;
-                Row row{Kind::Finding,
-                        qs(shortTitle(pair.run)),
-                        qs(std::string(toString(finding.weight))),
-                        qs(finding.sentence),
-                        {},
-                        qs(std::string(meaningOf(finding.weight)))};
+                const QString run = qs(shortTitle(pair.run));
+                std::vector<SuggestedRun> suggestions;
                 if (finding.control)
-                    row.suggestions = {*finding.control};
-                rows.push_back(std::move(row));
+                    suggestions.push_back(*finding.control);
+                const auto [place, isNew] = places.try_emplace(
+                    {finding.sentence, finding.control ? finding.control->name : std::string()}, rows.size());
+                if (!isNew && rows[place->second].suggestions == suggestions) {
+                    rows[place->second].about.append(run);
+                    continue;
+                }
+                place->second = rows.size();
+                rows.push_back({Kind::Finding,
+                                {run},
+                                qs(std::string(toString(finding.weight))),
+                                qs(finding.sentence),
+                                std::move(suggestions),
+                                qs(std::string(meaningOf(finding.weight)))});
             }
+    }
     for (const Bottleneck &bottleneck : judgement.bottlenecks)
-        rows.push_back({Kind::Bottleneck, qs(shortTitle(bottleneck.run)), qs(std::string(toString(bottleneck.bound))),
-                        qs(bottleneck.evidence), bottleneck.tips, qs(std::string(meaningOf(bottleneck.bound)))});
+        rows.push_back({Kind::Bottleneck,
+                        {qs(shortTitle(bottleneck.run))},
+                        qs(std::string(toString(bottleneck.bound))),
+                        qs(bottleneck.evidence),
+                        bottleneck.tips,
+                        qs(std::string(meaningOf(bottleneck.bound)))});
     return rows;
 }
 
@@ -69,7 +85,7 @@ QVariant JudgementModel::data(const QModelIndex &index, int role) const {
     case LevelRole:
         return row.level;
     case ValueRole:
-        return row.about;
+        return row.about.join(QStringLiteral(", "));
     case Qt::ToolTipRole:
         return row.meaning;
     default:

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <QAbstractListModel>
+#include <QStringList>
 
 #include "analysis/compare/judgement.h"
 
 namespace lockstep::core {
 
-/// A verdict's advice: what is unfair (heaviest first, over all pairs), then what bounds each run. DisplayRole is the
-/// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole the subject
-/// ("DDP on 2 devices against baseline"), ToolTipRole what the weight or the bound means.
+/// A verdict's advice: what is unfair (heaviest first, over all pairs; what is true of several runs is one row), then what bounds
+/// each run. DisplayRole is the sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"),
+/// ValueRole the runs ("DP (2), DDP (2)"), ToolTipRole what the weight or the bound means.
 class JudgementModel : public QAbstractListModel {
     Q_OBJECT
 public:
@@ -22,6 +23,7 @@ public:
     [[nodiscard]] std::optional<std::size_t> explainedPair() const;
 
     [[nodiscard]] Kind kindOf(int row) const { return m_rows[std::size_t(row)].kind; }
+    [[nodiscard]] const QStringList &runsOf(int row) const { return m_rows[std::size_t(row)].about; }
     /// Runs that a button of the row starts: the control of a finding, the tips of a bottleneck.
     [[nodiscard]] const std::vector<SuggestedRun> &suggestions(int row) const {
         return m_rows[std::size_t(row)].suggestions;
@@ -33,7 +35,8 @@ public:
 private:
     struct Row {
         Kind kind = Kind::Finding;
-        QString about, level, sentence;
+        QStringList about; ///< runs
+        QString level, sentence;
         std::vector<SuggestedRun> suggestions;
         QString meaning = {};
         bool operator==(const Row &) const = default;

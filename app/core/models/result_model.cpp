@@ -42,6 +42,8 @@ QString whyUnknown(const ResultRow &row, std::string_view key) {
         return QStringLiteral(
             "no more devices than the reference, or more than the devices differs: the speed-up says nothing of "
             "them alone");
+    if (row.otherWork && (key.starts_with("speed_up_") || key == "efficiency"))
+        return QStringLiteral("different work than the reference's, so times can't be compared");
     if (row.state == "done" && key == "speed_up_run" && row.firstEpoch != 1)
         return QStringLiteral("it went on from a checkpoint and made only the epochs that were left");
     if (row.state == "done" && key == "epoch_median_s" && row.firstEpochS)

@@ -13,8 +13,11 @@ namespace {
 
 /// ddpRecording() as a run, but each epoch takes `times` as long, and each rank sees so many samples in it. Its result
 /// tells the same.
-std::string madeRun(std::uint32_t number, double times, std::int64_t samples) {
-    const std::string run = finishedRun(number);
+std::string madeRun(std::uint32_t number, double times, std::int64_t samples, const std::string &name = {}) {
+    RunRecord record = ddpRecord("");
+    if (!name.empty())
+        record.name = name;
+    const std::string run = finishedRun(number, &record);
     std::vector<Frame> frames = ddpRecording();
     Summary summary;
     for (Frame &frame : frames)
@@ -90,6 +93,22 @@ private Q_SLOTS:
             QVERIFY2(undecided.code == 4 && undecided.out.contains("Samples seen 1280 instead of 2560"),
                      qPrintable(undecided.out));
         }
+    }
+
+    /// The reference's repeats differ by less than repeats may, and each of the others is compared with the one further off.
+    void aComparisonOfOtherWorkHasNoFactorAndNamesEachValueBesideItsOwnReferences() {
+        const Home home;
+        const QStringList runs = {id(madeRun(1, 1, 640)), id(madeRun(2, 1.01, 642)), id(madeRun(3, 0.5, 320, "half")),
+                                  id(madeRun(4, 2, 1280, "double"))};
+        const Said said = control(QStringList{"compare"} + runs);
+        for (const char *part :
+             {"decisive: Samples seen ", "1280 instead of 2568 in half", "5120 instead of 2560 in double"})
+            QVERIFY2(said.out.contains(part), qPrintable(said.out + said.error));
+        QVERIFY2(said.out.contains("half and double: Samples seen not as in DDP on 2 devices, see each comparison."),
+                 qPrintable(said.out));
+        const QString speedUps = said.out.section("Speed-ups with 95 % intervals", 1).section("\n\n", 0, 0);
+        QCOMPARE(speedUps.count("other work"), 2);
+        QVERIFY2(!speedUps.contains("×"), qPrintable(speedUps));
     }
 
     void doneRepeatsWhoseFoldersWereLostAreNoPassAndTheResultNamesThem() {

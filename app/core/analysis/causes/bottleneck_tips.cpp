@@ -9,6 +9,7 @@
 
 #include "analysis/compare/result_table.h"
 #include "analysis/fairness/setting_factors.h"
+#include "analysis/history/work_amount.h"
 #include "base/format.h"
 #include "ipc/median.h"
 #include "nodes/topology.h"
@@ -260,17 +261,22 @@ void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck
     addFewerDevices(config, parts, {config.devices.front()}, tips);
 }
 
+/// Whether the run shows that its machine has so many devices of this kind, each with cores of its own.
+bool showsDevices(const RunOutcome &run, const RunConfig &kind) {
+    return run.config && run.config->device == kind.device && run.config->coresPerDevice == kind.coresPerDevice &&
+           !run.oversubscribed && run.nodes <= 1;
+}
+
 /// More devices only where some other run shows that the machine has them.
 void addCompute(const RunConfig &config, const TimeParts &parts, const MeasuredGroups &others, Tips &tips) {
     const double seconds = *parts.computeS;
     const std::string why = "computing is " + tips.share(seconds);
     std::vector<std::string> most = config.devices;
     for (const RepeatGroup &other : others.all())
-        if (!other.runs.empty() && other.runs.front().config && other.runs.front().config->device == config.device &&
-            other.runs.front().config->coresPerDevice == config.coresPerDevice &&
+        if (!other.runs.empty() && showsDevices(other.runs.front(), config) &&
             other.runs.front().config->devices.size() > most.size())
             most = other.runs.front().config->devices;
-    if (most.size() > config.devices.size()) {
+    if (config.nodes.empty() && most.size() > config.devices.size()) {
         RunConfig wide = config;
         wide.method = Method::Ddp;
         wide.devices = most;
@@ -318,13 +324,8 @@ std::optional<double> stepsOf(const RepeatGroup &group) {
     if (group.runs.empty() || !group.runs.front().config || group.runs.front().epochs.empty())
         return std::nullopt;
     const RunOutcome &run = group.runs.front();
-    if (run.script) { // the batch of its config is lockstep-trainer's
-        const auto stepMs = run.metrics.find("step_ms");
-        if (stepMs == run.metrics.end() || !(stepMs->second > 0) || !run.totalTrainingTimeS)
-            return std::nullopt;
-        const double steps = std::round(*run.totalTrainingTimeS * 1000 / stepMs->second);
-        return steps >= 1 ? std::optional(steps) : std::nullopt;
-    }
+    if (run.script) // the batch of its config is lockstep-trainer's
+        return stepsMade(run);
     const double batch = double(std::max<std::int64_t>(1, globalBatch(*run.config)));
     double steps = 0;
     for (const MergedEpoch &epoch : run.epochs)

@@ -10,8 +10,8 @@
 
 namespace lockstep::core {
 
-/// Steps of the whole run, of one rank: samples ÷ global batch, rounded up an epoch; of a script, training time ÷ the step
-/// time that it reports. Absent if neither is known.
+/// Steps of the whole run, of one rank: samples ÷ global batch, rounded up an epoch; of a script, those that it made. Absent if
+/// they are unknown.
 [[nodiscard]] std::optional<double> stepsOf(const RepeatGroup &group);
 
 /// The rank that the others wait for, where its own work takes longer.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "analysis/compare/cause_words.h"
@@ -113,7 +114,7 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
         out.disturbedRounds = roundsLeftOut(reference, run, *counted);
     out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
                               company.varies, company.groups, company.beside);
-    out.otherWork = hasOtherWork(company.measured, out);
+    out.otherWork = hasOtherWork(out);
     if (out.training)
         out.efficiency =
             fairEfficiency(out.training->factor, devices, out.fairness, isWeakScaling(reference, run, devices));
@@ -287,6 +288,18 @@ std::vector<RepeatGroup> withoutDisturbance(const std::vector<RepeatGroup> &grou
     return out;
 }
 
+/// The reference's value in each kind of finding; empty where comparisons that leave out other repeats have another one.
+std::map<std::string, std::string> referenceValues(const std::vector<PairJudgement> &pairs) {
+    std::map<std::string, std::string> out;
+    for (const PairJudgement &pair : pairs)
+        for (const FairnessFinding &finding : pair.fairness) {
+            const auto [value, isNew] = out.try_emplace(finding.key, finding.reference);
+            if (!isNew && value->second != finding.reference)
+                value->second.clear();
+        }
+    return out;
+}
+
 enum class Beside { Nothing, FindingsAndButtons };
 
 /// `beside`: what stands there already and needs no second word.
@@ -297,14 +310,18 @@ std::vector<std::string> reservationsOf(const ResultTable &table, const std::vec
     const std::vector<PairJudgement> &unsaid = beside == Beside::Nothing ? pairs : none;
     const std::optional<SuggestedRun> &rounds = judgement.settling;
     Reservations out;
+    const std::map<std::string, std::string> values = referenceValues(unsaid);
     for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable})
         for (const PairJudgement &pair : unsaid)
             for (const FairnessFinding &finding : pair.fairness)
-                if (finding.weight == weight)
+                if (finding.weight == weight) {
+                    const std::string &value = values.at(finding.key);
                     out.add(finding.key, pair.run, finding.sentence,
-                            finding.key == "load" ? "other programs were busy: timings are unreliable."
-                                                  : finding.label + " not as in " + pair.reference + " (" +
-                                                        finding.reference + "), see each comparison.");
+                            finding.key == "load"
+                                ? "other programs were busy: timings are unreliable."
+                                : finding.label + " not as in " + pair.reference +
+                                      (value.empty() ? "" : " (" + value + ")") + ", see each comparison.");
+                }
     addConditions(judgement, out);
     addFailed(table, out);
     addDisputed(table, out);
@@ -393,7 +410,7 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     decideFamilies(out.controlled);
     for (auto *pairs : {&out.pairs, &out.controlled})
         for (PairJudgement &pair : *pairs)
-            if (pair.training)
+            if (pair.training && !pair.otherWork)
                 pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, groups, pair.run));
     out.settling = roundsForAll(table, out.pairs);
     const std::vector<RepeatGroup> quiet = withoutDisturbance(groups, out.pairs);

@@ -30,10 +30,10 @@ struct PairJudgement {
     std::vector<std::string> disturbedRounds;
     /// Of training time, for load that was measured; absent where it can't be fitted, or rounds are left out for that load.
     std::optional<AdjustedFactor> adjusted;
-    std::optional<Settling> settling; ///< of training time; absent where nothing is left to settle
+    std::optional<Settling> settling; ///< of training time; absent where nothing is left that repeats could settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
-    /// The two had other work, which is not what they are compared for (measured_control.h): the factors say nothing.
+    /// The two had other work (measured_control.h): the factors say nothing.
     bool otherWork = false;
     std::optional<Attribution> attribution; ///< absent, too, where there is an `otherEpochs`
     std::string otherEpochs;                ///< whyOtherEpochs()

@@ -27,6 +27,16 @@ bool isTheQuestion(const MeasuredGroups &groups, const PairJudgement &pair, cons
                                    std::ranges::find(factors.front().keys, finding.key) != factors.front().keys.end());
 }
 
+bool isDecisiveWork(const FairnessFinding &finding) {
+    return finding.weight == FairnessWeight::Decisive && isOfOtherWork(finding);
+}
+
+/// The first decisive difference of work; null: there is none.
+const FairnessFinding *otherWorkOf(const PairJudgement &pair) {
+    const auto found = std::ranges::find_if(pair.fairness, isDecisiveWork);
+    return found == pair.fairness.end() ? nullptr : &*found;
+}
+
 } // namespace
 
 const PairJudgement *measuredControl(Control control, const MeasuredGroups &groups,
@@ -61,13 +71,13 @@ const FairnessFinding *unintendedDifference(const MeasuredGroups &groups, const 
     const auto found = std::ranges::find_if(pair.fairness, [](const FairnessFinding &finding) {
         return finding.weight == FairnessWeight::Decisive && !isLoad(finding);
     });
-    return found == pair.fairness.end() || isTheQuestion(groups, pair, *found) ? nullptr : &*found;
+    if (found == pair.fairness.end())
+        return nullptr;
+    return isDecisiveWork(*found) || !isTheQuestion(groups, pair, *found) ? &*found : otherWorkOf(pair);
 }
 
-bool hasOtherWork(const MeasuredGroups &groups, const PairJudgement &pair) {
-    return unintendedDifference(groups, pair) && std::ranges::any_of(pair.fairness, [](const FairnessFinding &finding) {
-               return finding.weight == FairnessWeight::Decisive && isOfOtherWork(finding);
-           });
+bool hasOtherWork(const PairJudgement &pair) {
+    return otherWorkOf(pair) != nullptr;
 }
 
 const PairJudgement *controlInstead(const MeasuredGroups &groups, const std::vector<PairJudgement> &pairs,

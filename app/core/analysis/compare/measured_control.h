@@ -19,11 +19,11 @@ enum class Control : std::uint8_t {
                                                    const std::vector<PairJudgement> &pairs, const PairJudgement &pair);
 
 /// The first decisive difference of a comparison, load apart, that isn't what it is about: all that the two differ in, as a control
-/// does. Null: there is none.
+/// does. Other work always is one, whatever the comparison is about. Null: there is none.
 [[nodiscard]] const FairnessFinding *unintendedDifference(const MeasuredGroups &groups, const PairJudgement &pair);
 
-/// Whether there is one, and the two had different work.
-[[nodiscard]] bool hasOtherWork(const MeasuredGroups &groups, const PairJudgement &pair);
+/// Whether the two had decisively different work, so that no factor says anything.
+[[nodiscard]] bool hasOtherWork(const PairJudgement &pair);
 
 /// Whether a finding is about load that is none of the run's.
 [[nodiscard]] bool isLoad(const FairnessFinding &finding);

@@ -55,6 +55,7 @@ struct ResultRow {
     /// first, launch to exit; with their 95 % intervals where both have three repeats.
     std::optional<SpeedUp> trainingInterval, epochInterval, runInterval;
     std::optional<double> accuracyDifference, lossDifference; ///< likewise: median less the reference's
+    bool otherWork = false;                                   ///< once judged: PairJudgement's; it has no speed-ups
     std::optional<double> printedSpeedUp;                     ///< published: as printed, beside the computed one
     std::optional<double> testAccuracy, finalLoss;            ///< medians
     MetricValues metrics;                                     ///< medians, over all ranks (ipc/metrics.h)
@@ -75,6 +76,9 @@ struct ResultRow {
     std::vector<std::string> command;  ///< a recipe's script with its placeholders; empty: lockstep-trainer, or unknown
     bool reference = false;
 };
+
+/// In place of the speed-up of a row that has other work than its reference.
+inline constexpr const char *otherWorkText = "other work";
 
 /// Its name in a chart, where only the label tells whether it was measured here.
 [[nodiscard]] std::string labelOf(const ResultRow &row);

@@ -355,11 +355,17 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
 }
 
 void takePair(const PairJudgement &pair, ResultRow &row) {
+    row.accuracyDifference = pair.accuracyDifference;
+    row.lossDifference = pair.lossDifference;
+    row.otherWork = pair.otherWork;
+    if (pair.otherWork) {
+        row.speedUpTraining.reset();
+        row.speedUpRun.reset();
+        return;
+    }
     row.trainingInterval = pair.training;
     row.epochInterval = pair.epoch;
     row.runInterval = pair.wholeRun;
-    row.accuracyDifference = pair.accuracyDifference;
-    row.lossDifference = pair.lossDifference;
 }
 
 std::string rangeText(const std::optional<SpeedUp> &speedUp) {

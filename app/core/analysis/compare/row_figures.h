@@ -19,7 +19,8 @@ void takeAbout(const RunOutcome &outcome, ResultRow &row);
 void takeEpochFigures(ResultRow &row);
 /// Over the repeats that are done, geometric means of times and medians of the rest; of a run still going, what it has so far.
 void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row);
-/// What the judgement says of a run beside its reference: intervals, and what accuracy and loss differ by.
+/// What the judgement says of a run beside its reference: intervals, and what accuracy and loss differ by. Of other work no factor
+/// stays.
 void takePair(const PairJudgement &pair, ResultRow &row);
 
 [[nodiscard]] std::string rangeText(const std::optional<SpeedUp> &speedUp); ///< "1.70-1.78"; empty without an interval

@@ -84,8 +84,9 @@ PairJudgement pairBetween(const Known &known, const RepeatGroup &from, const Rep
         return out;
     out.fairness = fairnessOf(from, to, known.varies, known.groups);
     std::erase_if(out.fairness, [&](const FairnessFinding &finding) { return isVaried(known.varies, finding.key); });
-    out.otherWork = hasOtherWork(known.measured, out);
-    out.settling = settlingOf(*out.training, known.table.roundS);
+    out.otherWork = hasOtherWork(out);
+    if (!out.otherWork)
+        out.settling = settlingOf(*out.training, known.table.roundS);
     return out;
 }
 
@@ -146,6 +147,14 @@ std::string roundsText(const std::optional<SuggestedRun> &rounds, const PairJudg
     return repeatsText(*rounds) + (then.empty() ? std::string() : link + std::string(then));
 }
 
+/// "1 repeat each"; where the two have unlike numbers of them "1 repeat of baseline and 3 of DDP on 2 devices".
+std::string repeatsOfBoth(const PairJudgement &pair) {
+    const int reference = pair.training->referenceRepeats, run = pair.training->runRepeats;
+    const std::string first = std::to_string(reference) + (reference == 1 ? " repeat" : " repeats");
+    return reference == run ? first + " each"
+                            : first + " of " + pair.reference + " and " + std::to_string(run) + " of " + pair.run;
+}
+
 /// Undecided though the comparison is fair: load, of which decisive load no added repeat makes up for, or repeats that scatter.
 void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair) {
     const std::optional<SuggestedRun> rounds =
@@ -159,11 +168,9 @@ void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair)
                         again ? finding->control : rounds);
     }
     cantTell(line,
-             rounds ? roundsText(rounds, pair)
-             : known.table.extendable
-                 ? std::string(scatterTooMuch)
-                 : std::to_string(std::min(pair.training->referenceRepeats, pair.training->runRepeats)) +
-                       " repeats each are too few",
+             rounds                   ? roundsText(rounds, pair)
+             : known.table.extendable ? std::string(scatterTooMuch)
+                                      : repeatsOfBoth(pair) + " are too few",
              rounds);
 }
 
@@ -277,14 +284,13 @@ void judgeAgainst(const Controlled &runs, VerdictLine &line, const Known &known)
 }
 
 /// "1 repeat each: an interval takes 3", "other programs were busy in round 1; …"; empty: nothing keeps it from being judged.
-std::string undecidable(const SpeedUp &measured) {
+std::string undecidable(const PairJudgement &pair) {
+    const SpeedUp &measured = *pair.training;
     if (measured.hasInterval())
         return measured.isUnsettled() ? disturbedReason(measured) : std::string();
     if (measured.shareEpochs)
         return std::string("no interval: ") + sharedEpochsReason;
-    const int repeats = std::min(measured.referenceRepeats, measured.runRepeats);
-    return std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats") + " each: an interval takes " +
-           std::to_string(repeatsForInterval);
+    return repeatsOfBoth(pair) + ": an interval takes " + std::to_string(repeatsForInterval);
 }
 
 void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known) {
@@ -297,11 +303,11 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
     }
     if (unfair && !own) // which no repeat changes
         return cantCompare(line, *unfair, {});
-    if (const std::string why = undecidable(*pair.training); !why.empty())
+    if (const std::string why = undecidable(pair); !why.empty())
         return cantTell(line, why, known.judgement.settling);
     if (!own)
         return judgeFair(line, pair, known);
-    if (const std::string why = undecidable(*own->training); !why.empty())
+    if (const std::string why = undecidable(*own); !why.empty())
         return cantTell(line, why, known.judgement.settling);
     judgeAgainst({*control, pair, *own}, line, known);
 }
@@ -446,7 +452,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         line.reason += (line.reason.empty() ? "" : "; ") + disturbedReason(measured);
         line.settles = known.judgement.settling;
     } else if (line.outcome == Outcome::CantTell && measured.shareEpochs) {
-        line.reason += (line.reason.empty() ? "" : "; ") + undecidable(measured);
+        line.reason += (line.reason.empty() ? "" : "; ") + undecidable(pair);
     } else if (line.outcome == Outcome::CantTell) {
         std::vector<Settling> open;
         if (pair.settling)

@@ -15,6 +15,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int levelWidth = 20 * grid, aboutWidth = 24 * grid;
+constexpr qsizetype mostRunsNamed = 6, mostRunsHinted = 40; ///< runs of a row
 
 QLabel *wrapping(const QString &text, const char *role, QWidget *parent) {
     QLabel *label = makeLabel(text, role, parent);
@@ -22,6 +23,14 @@ QLabel *wrapping(const QString &text, const char *role, QWidget *parent) {
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     return label;
+}
+
+/// "item loader, batch loader and 3 more"
+QString runsNamed(const QStringList &runs) {
+    const QString names = runs.mid(0, mostRunsNamed).join(QStringLiteral(", "));
+    return runs.size() <= mostRunsNamed
+               ? names
+               : VerdictAdvice::tr("%1 and %2 more").arg(names).arg(runs.size() - mostRunsNamed);
 }
 
 } // namespace
@@ -49,7 +58,10 @@ QWidget *VerdictAdvice::makeRow(int row) {
     level->setFont(weight);
     if (index.data(core::LevelRole).toString() == QLatin1String("decisive"))
         setStyleProperty(level, "role", QStringLiteral("wrong"));
-    QLabel *about = wrapping(index.data(core::ValueRole).toString(), "secondary", box);
+    const QStringList &runs = m_model.runsOf(row);
+    QLabel *about = wrapping(runsNamed(runs), "secondary", box);
+    if (runs.size() > mostRunsNamed)
+        about->setToolTip(runs.mid(0, mostRunsHinted).join(QLatin1Char('\n')));
     about->setFixedWidth(aboutWidth);
     across->addWidget(level, 0, Qt::AlignTop);
     across->addWidget(about, 0, Qt::AlignTop);

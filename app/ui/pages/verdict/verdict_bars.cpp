@@ -14,7 +14,9 @@ QString nameOf(const core::ResultRow &row) {
 }
 
 /// What stands in place of a bar: "stopped: 1 of 2 done, 13.8 s".
-QString stateText(const core::ResultRow &row) {
+QString withoutBar(const core::ResultRow &row) {
+    if (row.otherWork)
+        return QString::fromUtf8(core::otherWorkText);
     const std::string done = row.state == "done" ? std::string() : core::doneText(row);
     return QString::fromStdString(row.state + (done.empty() ? "" : ": " + done));
 }
@@ -40,7 +42,7 @@ QList<BarData> speedUpBars(const core::ResultTable &table) {
             continue; // a run without a time is only in the table
         const core::SpeedUp interval = row.trainingInterval.value_or(core::SpeedUp());
         out.append({nameOf(row), methodColor(QString::fromStdString(row.method)), row.published, value,
-                    value ? core::speedUp(value) : stateText(row), speedUpHint(row), interval.low, interval.high});
+                    value ? core::speedUp(value) : withoutBar(row), speedUpHint(row), interval.low, interval.high});
     }
     return out;
 }

@@ -287,13 +287,14 @@ private Q_SLOTS:
                  qPrintable(said(found)));
     }
 
-    void theStepsOfAScriptAreThoseThatItReports() {
+    void theStepsOfAScriptAreThoseThatItMadeWhateverTheLastOnesTook() {
         RepeatGroup group = groupOf("script", {}, {phases(2.4, 7.5)});
         RunOutcome &run = group.runs.front();
         run.script = true;
         run.totalTrainingTimeS = 10;
         QVERIFY(!stepsOf(group)); // never samples over the default batch of lockstep-trainer
-        run.metrics["step_ms"] = 625;
+        run.steps = 16;
+        run.metrics["step_ms"] = 10; // of its last epoch
         QCOMPARE(stepsOf(group).value_or(0), 16.0);
         QVERIFY2(bottleneckOf(group, {}).evidence.find("150 ms a step") != std::string::npos,
                  bottleneckOf(group, {}).evidence.c_str());
@@ -381,6 +382,23 @@ private Q_SLOTS:
         const auto little = phases(3, 6.5, 0.5, 0);
         QVERIFY(bottleneckOf(groupOf("DDP on 2 devices", ddp(2), {little, little}), {}).evidence.find("Close behind") ==
                 std::string::npos);
+    }
+
+    void moreDevicesAreSuggestedOnlyWhereARunShowsThatTheMachineHasThem() {
+        const RepeatGroup alone = groupOf("baseline", ddp(1), {phases(0.2, 9.5)});
+        RunConfig dp = ddp(2);
+        dp.method = Method::Dp;
+        const auto suggestsTwo = [&](void (*alter)(RunOutcome &)) {
+            RepeatGroup two = groupOf("DP on 2 devices", dp, {phases(0.2, 9.5)});
+            for (RunOutcome &run : two.runs)
+                alter(run);
+            return std::ranges::any_of(bottleneckOf(alone, {alone, two}).tips, [](const SuggestedRun &tip) {
+                return tip.config.method == Method::Ddp && tip.config.devices.size() == 2;
+            });
+        };
+        QVERIFY(suggestsTwo([](RunOutcome &) {}));
+        QVERIFY2(!suggestsTwo([](RunOutcome &run) { run.oversubscribed = true; }), "its devices shared cores");
+        QVERIFY2(!suggestsTwo([](RunOutcome &run) { run.nodes = 2; }), "they were of several machines");
     }
 
     void whatTensorCoresMayGainIsNoBoundOfTheBytes() {

@@ -263,6 +263,48 @@ private Q_SLOTS:
         const auto lines = linesOf(measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4, 1}}, 1));
         QVERIFY(lines[0].outcome == Outcome::CantTell && lines[0].speedUp);
         QCOMPARE(lines[0].reason, std::string("1 repeat each: an interval takes 3"));
+        std::vector<RunOutcome> uneven = measured({baseline}, 1);
+        const auto more = measured({{"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4, 1}});
+        uneven.insert(uneven.end(), more.begin(), more.end());
+        QCOMPARE(linesOf(uneven).at(0).reason,
+                 std::string("1 repeat of baseline and 3 of DDP on 2 devices: an interval takes 3"));
+    }
+
+    void otherWorkIsNoGainThoughNothingElseDiffers() {
+        using Change = void (*)(RunConfig &);
+        const std::array<Change, 3> changes = {[](RunConfig &config) { config.epochs = 1; },
+                                               [](RunConfig &config) { config.model = "mlp"; },
+                                               [](RunConfig &config) { config.trainSamples = 640; }};
+        for (const Change change : changes)
+            for (const double spread : {0.004, 0.3}) { // told apart by its times, or not
+                auto runs = measured({baseline, {"another", Method::Baseline, 1, 0, 0.3, 6, 0, spread}});
+                for (RunOutcome &run : runs)
+                    if (run.name == "another")
+                        change(*run.config);
+                const Judgement found = judge(resultTable(runs), runs, {});
+                const VerdictLine &line = found.lines.at(0);
+                QVERIFY2(line.outcome == Outcome::CantTell && line.reason.starts_with("unfair: ") && !line.speedUp,
+                         sentenceOf(line).c_str());
+                const PairJudgement &pair = found.pairs.at(0);
+                QVERIFY2(pair.otherWork && !pair.settling, "no repeat changes that");
+                const ResultRow row = judged(resultTable(runs), found).rows.at(1);
+                QVERIFY(row.otherWork && !row.speedUpTraining && !row.speedUpRun && !row.trainingInterval);
+            }
+    }
+
+    void aRunOfLessWorkIsComparedWithTheOneProcessThatDidAsMuch() {
+        auto runs = measured({baseline,
+                              {"DDP on 2 devices, 1 epoch", Method::Ddp, 2, 0, 0.3, 1.4, 0.3},
+                              {"baseline, 1 epoch", Method::Baseline, 1, 0, 0.3, 3, 0}});
+        for (RunOutcome &run : runs)
+            if (run.name.ends_with("1 epoch"))
+                run.config->epochs = 1;
+        const auto lines = linesOf(runs);
+        QCOMPARE(lines.at(0).against, std::string("baseline, 1 epoch"));
+        QVERIFY2(lines[0].outcome == Outcome::WorthIt && lines[0].speedUp, sentenceOf(lines[0]).c_str());
+        QVERIFY2(lines.at(1).outcome == Outcome::CantTell &&
+                     lines[1].reason.starts_with("unfair: Epochs 1 instead of "),
+                 sentenceOf(lines[1]).c_str());
     }
 
     void aGainThatIsItsLoadingWorkersIsNotTheMethods() {

@@ -427,6 +427,26 @@ private Q_SLOTS:
         QVERIFY2(svg.find("…ented, batch</text>") != std::string::npos, svg.c_str());
     }
 
+    void aRunOfOtherWorkHasNoSpeedUpAndItsChartSaysWhy() {
+        ResultTable less = table();
+        less.rows[1].name = "few epochs";
+        PairJudgement pair;
+        pair.reference = "baseline";
+        pair.run = "few epochs";
+        pair.training.emplace();
+        pair.training->factor = 2;
+        Judgement judgement;
+        judgement.reference = "baseline";
+        judgement.pairs = {pair};
+        const auto bars = [&] {
+            const QString svg = QString::fromStdString(speedUpSvg(judged(less, judgement), judgement));
+            return std::pair(svg.count(QStringLiteral("<rect ")), svg.count(QStringLiteral(">other work</text>")));
+        };
+        QVERIFY(bars() == std::pair(qsizetype(2), qsizetype(0)));
+        judgement.pairs[0].otherWork = true;
+        QVERIFY2(bars() == std::pair(qsizetype(1), qsizetype(1)), "the reference's bar alone");
+    }
+
     void aReadingTableLeavesOutWhatNoRowKnows() {
         const TextTable all = textTable(table(), TextColumns::All), reading = textTable(table(), TextColumns::Reading);
         const auto has = [](const TextTable &text, const std::string &head) {

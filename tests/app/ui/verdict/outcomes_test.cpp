@@ -169,6 +169,9 @@ private Q_SLOTS:
         table.rows[0].repeats = 1;
         table.rows[0].totalTrainingTimeS = 13.8;
         QCOMPARE(speedUpBars(table).front().text, QStringLiteral("stopped: 1 of 2 done, 13.8 s"));
+        table.rows[0].state = "done";
+        table.rows[0].otherWork = true;
+        QCOMPARE(speedUpBars(table).front().text, QStringLiteral("other work"));
     }
 
     void aNameThatLooksLikeMarkupIsShownAsItIs() {

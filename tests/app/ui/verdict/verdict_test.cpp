@@ -276,6 +276,8 @@ private Q_SLOTS:
     void ofThousandsOfFindingsTheFirstHaveRows() {
         core::Judgement judgement = unfair();
         judgement.pairs.front().fairness.assign(1000, judgement.pairs.front().fairness.front());
+        for (int number = 0; core::FairnessFinding & one : judgement.pairs.front().fairness)
+            one.sentence += std::to_string(number++);
         core::JudgementModel model;
         model.setJudgement(judgement);
         VerdictAdvice advice(m_theme, model, core::JudgementModel::Kind::Finding);
