@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // export: tables, curves and event files of runs on disk.
+#include <cstdio>
+
 #include "commands.h"
 #include "export/export.h"
 #include "export/tensorboard_writer.h"
@@ -34,7 +36,10 @@ Result<std::string> textOf(const ExportOptions &options, core::ExportFormat form
         return fail(loaded.error());
     if (options.what == "results")
         return loaded->exported(format);
-    return core::exportCurves(loaded->curves(), format);
+    const std::vector<core::ExportedCurve> curves = loaded->curves();
+    if (const std::string lack = core::leftOutOfCurves(curves, format); !lack.empty())
+        std::fprintf(stderr, "%s\n", lack.c_str());
+    return core::exportCurves(curves, format);
 }
 
 } // namespace

@@ -274,6 +274,15 @@ ExportedCurve exportedCurve(const RunStore &store) {
     return out;
 }
 
+std::string leftOutOfCurves(const std::vector<ExportedCurve> &curves, ExportFormat format) {
+    const auto lossless = std::ranges::count_if(
+        curves, [](const ExportedCurve &curve) { return curve.points.empty() && !curve.metrics.empty(); });
+    if (format != ExportFormat::Csv || lossless == 0)
+        return {};
+    return std::to_string(lossless) + " of " + std::to_string(curves.size()) + (curves.size() == 1 ? " run" : " runs") +
+           " reported no loss, and curves as csv hold nothing else: as json they hold the metrics, too";
+}
+
 Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format) {
     if (!carriesCurves(format))
         return fail(Error::badArgument("curves are written as csv or json only", "use one of them", "format"));

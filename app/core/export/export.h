@@ -61,6 +61,8 @@ struct Report {
 /// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one) of the loss, or JSON
 /// of loss and metrics.
 [[nodiscard]] Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
+/// What exportCurves() leaves out in that format, as a sentence; empty: nothing.
+[[nodiscard]] std::string leftOutOfCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
 
 /// Writes the whole file or nothing; an error names the file and what to do.
 [[nodiscard]] Result<void> writeExport(const std::string &path, std::string_view text);

@@ -40,12 +40,19 @@ std::string folderName(const RunStore &store) {
     return name.empty() ? store.runId().toStdString() : name + "_" + store.runId().toStdString();
 }
 
-/// The last step that every rank had done at that time; 0 before the first window.
-std::int64_t stepAt(const RunStore &store, std::int64_t wallUs) {
-    const auto &points = store.losses().all().points();
+std::int64_t stepAt(const LossSeries &series, std::int64_t wallUs) {
+    const auto &points = series.points();
     const auto after = std::upper_bound(points.begin(), points.end(), wallUs,
                                         [](std::int64_t at, const LossPoint &one) { return at < one.wallUs; });
     return after == points.begin() ? 0 : std::prev(after)->step;
+}
+
+/// The last step that every rank had done at that time; 0 before the first window. A run may report metrics alone.
+std::int64_t stepAt(const RunStore &store, std::int64_t wallUs) {
+    std::int64_t step = stepAt(store.losses().all(), wallUs);
+    for (const std::string &name : store.metrics().names())
+        step = std::max(step, stepAt(*store.metrics().series(name), wallUs));
+    return step;
 }
 
 void addKnown(std::vector<Scalar> &out, const std::string &tag, std::int64_t wallUs, std::int64_t step,

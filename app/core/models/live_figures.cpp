@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "models/live_figures.h"
 
+#include <ranges>
+
 #include "analysis/fairness/shared_load.h"
 #include "base/format.h"
 #include "ipc/median.h"
 #include "ipc/phase_sums.h"
 #include "ipc/printable.h"
+#include "ipc/sound_values.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -24,10 +27,32 @@ std::vector<StepPhase> perStep(const PhaseTimes &phases, const std::vector<std::
 
 } // namespace
 
+std::vector<const MergedEpoch *> wholeEpochs(const RunStore &run) {
+    std::vector<const MergedEpoch *> out;
+    const std::vector<MergedEpoch> &epochs = run.epochs().merged();
+    for (const MergedEpoch &epoch : completeEpochs(epochs))
+        out.push_back(&epoch);
+    if (run.over() && endInPart(epochs))
+        out.pop_back();
+    return out;
+}
+
+std::optional<double> lastEpochLoss(const RunStore &run) {
+    for (const MergedEpoch &epoch : run.epochs().merged() | std::views::reverse)
+        if (epoch.loss || epoch.lostLoss)
+            return epoch.lostLoss ? epoch.lostLoss : epoch.loss;
+    return std::nullopt;
+}
+
+QString lossAtEnd(const RunStore &run) {
+    const std::optional<double> loss = run.over() ? lastEpochLoss(run) : std::nullopt;
+    return loss && isFiniteValue(*loss) ? threeDigits(loss) : QString();
+}
+
 std::optional<double> medianEpochS(const RunStore &run) {
     std::vector<double> durations;
-    for (const MergedEpoch &epoch : completeEpochs(run.epochs().merged()))
-        durations.push_back(epoch.durationS);
+    for (const MergedEpoch *epoch : wholeEpochs(run))
+        durations.push_back(epoch->durationS);
     return median(std::move(durations));
 }
 

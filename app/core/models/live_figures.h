@@ -9,8 +9,16 @@
 
 namespace lockstep::core {
 class RunStore;
+struct MergedEpoch;
 
-/// Median duration of the complete epochs, in s; absent when none is complete.
+/// The epochs that every rank has done, without one in whose middle the run ended.
+[[nodiscard]] std::vector<const MergedEpoch *> wholeEpochs(const RunStore &run);
+/// Mean loss of the newest epoch that has one, NaN or infinite after a divergence; absent: none has.
+[[nodiscard]] std::optional<double> lastEpochLoss(const RunStore &run);
+/// What stands at the end of its curve of the loss: lastEpochLoss() of a run that is over, as the tables have it. Empty: the curve's own
+/// last value, which is one of some 100 ms.
+[[nodiscard]] QString lossAtEnd(const RunStore &run);
+/// Median duration of wholeEpochs(), in s; absent when there is none.
 [[nodiscard]] std::optional<double> medianEpochS(const RunStore &run);
 
 /// Cores' worth of processor time that other programs took on the run's machine (agent 0's, for several nodes) while it went on;

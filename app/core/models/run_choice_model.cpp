@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/live_figures.h"
 #include "store/run_failure.h"
 
 namespace lockstep::core {
@@ -45,14 +46,11 @@ std::vector<TableColumn<RunChoice>> RunChoiceModel::columns() const {
              [this](const RunChoice &row) {
                  return TableCell{nameOf(row), nameOf(row), false, hintOf(row)};
              }},
-            {QStringLiteral("Loss"),
+            {QStringLiteral("Loss, last epoch"),
              [this](const RunChoice &row) {
-                 std::optional<double> loss; // NaN or infinite after a divergence
-                 for (const MergedEpoch &epoch : row.store->epochs().merged())
-                     if (epoch.loss || epoch.lostLoss)
-                         loss = epoch.lostLoss ? epoch.lostLoss : epoch.loss;
+                 const std::optional<double> loss = lastEpochLoss(*row.store);
                  TableCell cell = TableCell::ofNumber(loss);
-                 cell.hint = hintOf(row);
+                 cell.hint = (loss ? QStringLiteral("Mean loss of its last epoch. ") : QString()) + hintOf(row);
                  return cell;
              }},
             {QStringLiteral("Pin"), [](const RunChoice &) {

@@ -28,6 +28,7 @@ public:
     /// Windows of about 100 ms, all ranks together. The same object as long as points are only appended; cached for one axis
     /// per run. Each call updates it.
     [[nodiscard]] std::shared_ptr<const Curve> curve(int run, XAxis axis);
+    static constexpr int usualSmoothing = 60; ///< per cent
     /// The same smoothed by `weight`, from 0 (not smoothed) to below 1. The average reaches back weight ÷ (1 - weight) ÷ 400 of
     /// the curve's span, at most about a quarter of it.
     [[nodiscard]] std::shared_ptr<const Curve> smoothed(int run, XAxis axis, double weight);

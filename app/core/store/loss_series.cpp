@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace lockstep::core {
@@ -66,66 +67,77 @@ void LossSeries::placeAnew(const EpochPlaces &places) {
     m_generation += moved ? 1 : 0;
 }
 
-void LossMerger::placeAnew(const EpochPlaces &places) {
-    m_waiting.each([&](Window &window) {
-        if (window.point)
-            moveTo(*window.point, places);
-    });
+LossMerger::Window LossMerger::Window::cutOff(std::int64_t upTo) {
+    Window part = *this;
+    part.point.step = -1;
+    const double share = double(upTo - first + 1) / double(point.step - first + 1);
+    part.point.samples = std::llround(double(std::min(mostWeight, point.samples)) * share);
+    point.samples -= part.point.samples;
+    first = upTo + 1;
+    return part;
 }
 
-void LossMerger::add(int rank, const LossPoint &point, LossSeries &out) {
-    add(rank, {point.step, point}, out);
+void LossMerger::placeAnew(const EpochPlaces &places) {
+    m_waiting.each([&](Window &window) { moveTo(window.point, places); });
+}
+
+void LossMerger::add(int rank, std::int64_t firstStep, const LossPoint &point, LossSeries &out) {
+    reach(rank, point.step, out);
+    if (point.step < m_taken)
+        return;
+    if (m_ranks == 1 && m_known == 1) {
+        m_taken = point.step;
+        out.append(point);
+        return;
+    }
+    m_waiting.add(rank, {std::min(firstStep, point.step), point});
+    while (m_waiting.count(rank) > mostWaiting)
+        take(m_waiting.withoutMissing, out);
+    takeComplete(out);
 }
 
 void LossMerger::pass(int rank, std::int64_t step, LossSeries &out) {
-    add(rank, {step, std::nullopt}, out);
+    reach(rank, step, out);
+    takeComplete(out);
 }
 
-void LossMerger::add(int rank, Window window, LossSeries &out) {
-    const std::int64_t step = window.at;
-    const auto last = m_last.find(rank);
-    if (last != m_last.end() && step <= last->second) { // all ranks began again, from a checkpoint or the start
-        flush(out);                                     // what is made again replaces it, the rest stays
-        m_last.clear();
-        m_taken = -1;
+void LossMerger::reach(int rank, std::int64_t step, LossSeries &out) {
+    if (const auto reached = m_reached.of(rank); reached && step <= *reached) {
+        flush(
+            out); // all ranks began again, from a checkpoint or the start: what is made again replaces it, the rest stays
+        m_reached.clear();
+        m_taken = 0;
     }
-    m_last[rank] = step;
-    if (m_ranks <= 1 && m_last.size() <= 1) {
-        if (window.point)
-            out.append(*window.point);
-        return;
-    }
-    if (step <= m_taken)
-        return; // it comes too late
-    m_newest.set(rank, step);
-    if (const auto upTo = m_waiting.add(rank, std::move(window), mostWaiting))
-        takeWithoutMissing(*upTo, out);
-    if (int(m_waiting.ranks()) < m_ranks || !m_waiting.allWait())
-        return;
-    if (const auto all = m_newest.least(); all && *all >= 0) // the step that every rank has reached
-        take(*all, out);
+    m_reached.set(rank, step);
+    m_known = std::max(m_known, m_reached.ranks());
 }
 
 void LossMerger::flush(LossSeries &out) {
-    m_waiting.takeAll([&](std::int64_t upTo) { takeWithoutMissing(upTo, out); });
+    while (take(m_waiting.withoutMissing, out)) {
+    }
 }
 
-void LossMerger::takeWithoutMissing(std::int64_t upTo, LossSeries &out) {
-    m_taken = upTo;
-    take(upTo, out);
+void LossMerger::takeComplete(LossSeries &out) {
+    if (m_reached.ranks() < std::max(m_ranks, m_known))
+        return;
+    while (take(*m_reached.least(), out)) {
+    }
 }
 
-void LossMerger::take(std::int64_t upTo, LossSeries &out) {
+bool LossMerger::take(std::int64_t reached, LossSeries &out) {
     std::optional<LossPoint> sum;
-    m_waiting.take(upTo, [&](int, const Window &window) {
-        const std::optional<LossPoint> &next = window.point;
-        if (!next || !sum)
-            sum = next ? next : sum;
+    const auto end = m_waiting.takeNext(reached, [&](int, const Window &window) {
+        const LossPoint &next = window.point;
+        if (!sum)
+            sum = next;
         else
-            sum = next->step >= sum->step ? joined(*sum, *next) : joined(*next, *sum);
+            sum = next.step >= sum->step ? joined(*sum, next) : joined(next, *sum);
     });
-    if (sum)
-        out.append(*sum);
+    if (!end)
+        return false;
+    m_taken = reached == m_waiting.withoutMissing ? *end + 1 : *end;
+    out.append(*sum);
+    return true;
 }
 
 } // namespace lockstep::core

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
 #include <vector>
 
 #include "ipc/metrics.h"
@@ -47,14 +46,14 @@ private:
     int m_generation = 0, m_windowsAPoint = 1;
 };
 
-/// Joins the ranks' windows into one curve: a point is made when every rank has reached it. For a rank that reports nothing, no
-/// more than mostWaiting windows of each other rank are held back.
+/// Joins the ranks' windows into one curve, as WaitingWindows divides them: a point is made when every rank has reached it. For a
+/// rank that reports nothing, no more than mostWaiting windows of each other rank are held back.
 class LossMerger {
 public:
     static constexpr std::size_t mostWaiting = 1000; ///< about 100 s
-    void setRanks(int count) { m_ranks = count; }
-    /// Adds a rank's window; appends to `out` what is now complete.
-    void add(int rank, const LossPoint &point, LossSeries &out);
+    void setRanks(int count) { m_ranks = std::size_t(std::max(1, count)); }
+    /// Adds a rank's window, of the steps from firstStep to that of the point; appends to `out` what is now complete.
+    void add(int rank, std::int64_t firstStep, const LossPoint &point, LossSeries &out);
     /// A rank has come to this step and reports no loss: of a pipeline, one rank reports it for all.
     void pass(int rank, std::int64_t step, LossSeries &out);
     /// LossSeries::placeAnew() of the windows that wait.
@@ -64,18 +63,19 @@ public:
 
 private:
     struct Window {
-        std::int64_t at = 0;
-        std::optional<LossPoint> point; ///< absent: without a loss
-        [[nodiscard]] std::int64_t step() const { return at; }
+        std::int64_t first = 0;
+        LossPoint point;
+        [[nodiscard]] std::int64_t step() const { return point.step; }
+        [[nodiscard]] Window cutOff(std::int64_t upTo);
     };
-    void add(int rank, Window window, LossSeries &out);
-    void take(std::int64_t upTo, LossSeries &out);
-    void takeWithoutMissing(std::int64_t upTo, LossSeries &out);
-    int m_ranks = 1;
-    std::int64_t m_taken = -1;          ///< up to that step the curve was made without the missing ranks
-    std::map<int, std::int64_t> m_last; ///< each rank's newest step
+    void reach(int rank, std::int64_t step, LossSeries &out);
+    void takeComplete(LossSeries &out);
+    bool take(std::int64_t reached, LossSeries &out);
+    std::size_t m_ranks = 1;
+    std::size_t m_known = 0;  ///< ranks that have ever reported
+    std::int64_t m_taken = 0; ///< a window that ends before this step comes too late for the curve
+    NewestSteps m_reached;    ///< since all ranks began
     WaitingWindows<Window> m_waiting;
-    NewestSteps m_newest; ///< of the ranks' windows in m_waiting, or that were there
 };
 
 } // namespace lockstep::core

@@ -65,8 +65,8 @@ struct MergedEpoch {
     int ranksReported = 0;
     bool complete = false; ///< every rank has reported
     bool hasSteps = false; ///< a rank has made steps of it here
-    bool part = false;   ///< the run ended in its middle, as its samples or steps show; filled in by outcomeOf() alone
-    double runningS = 0; ///< while it runs: training time of its windows so far, largest over ranks
+    bool part = false;     ///< the run ended in its middle, as endInPart() finds; filled in by outcomeOf() alone
+    double runningS = 0;   ///< while it runs: training time of its windows so far, largest over ranks
     std::map<int, double> rankDurationS;
     std::vector<DeviceUse> devices;           ///< each device once
     std::optional<std::int64_t> readyBatches; ///< the fewest that any rank's loading workers had ready as it began

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -71,6 +72,15 @@ bool areUnlike(std::optional<double> loss, std::optional<double> other) {
     return loss && other && std::fabs(*loss - *other) > rounding * std::max(std::fabs(*loss), std::fabs(*other));
 }
 
+/// The least count of these epochs that have one; 0: none has.
+template <class Epochs> std::int64_t leastOf(Epochs epochs, std::int64_t MergedEpoch::*count) {
+    std::int64_t least = 0;
+    for (const MergedEpoch &epoch : epochs)
+        if (const std::int64_t own = epoch.*count; own > 0 && (least == 0 || own < least))
+            least = own;
+    return least;
+}
+
 /// For scripts that report no loss by epoch, or none on the first node that reports any.
 void takeLossOfWindows(MergedEpoch &epoch) {
     if (!epoch.windowsFrom || (epoch.lossFrom && epoch.lossFrom->first <= epoch.windowsFrom->first))
@@ -79,6 +89,26 @@ void takeLossOfWindows(MergedEpoch &epoch) {
 }
 
 } // namespace
+
+/// Its samples show it, where they are unknown its steps: those of whole epochs are less alike, as batches may be of random sizes.
+bool endInPart(const std::vector<MergedEpoch> &epochs) {
+    struct Reading {
+        std::int64_t MergedEpoch::*count;
+        double whole; ///< from this share of the least of the other epochs on
+    };
+    if (epochs.empty() || !epochs.back().complete)
+        return false;
+    const MergedEpoch &last = epochs.back();
+    const auto earlier = [&](const MergedEpoch &epoch) { return epoch.complete && &epoch != &last; };
+    for (const Reading &reading : {Reading{&MergedEpoch::samples, 0.995}, Reading{&MergedEpoch::steps, 0.95}}) {
+        const std::int64_t own = last.*reading.count;
+        const std::int64_t least = leastOf(epochs | std::views::filter(earlier), reading.count);
+        if (own <= 0 || least <= 0)
+            continue;
+        return double(own) < reading.whole * double(least);
+    }
+    return false;
+}
 
 /// A frame may name any epoch. This limits how many epochs may be skipped, so that memory stays bounded.
 bool RunEpochs::plausible(int epoch) const {

@@ -11,6 +11,9 @@
 
 namespace lockstep::core {
 
+/// Of a run that is over: whether it ended in the middle of its last epoch. No other epoch can be a part.
+[[nodiscard]] bool endInPart(const std::vector<MergedEpoch> &epochs);
+
 /// The epochs of a run: each rank's own reports, and one epoch over all ranks.
 class RunEpochs {
 public:

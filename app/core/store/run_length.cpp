@@ -122,6 +122,18 @@ std::optional<std::int64_t> RunLength::steps() const {
     return sum + open * *m_newest;
 }
 
+bool RunLength::endAmid(int epoch) {
+    const auto last = m_reported.find(epoch), before = m_reported.find(epoch - 1);
+    if (m_each || last == m_reported.end())
+        return false;
+    Epoch &own = last->second;
+    const auto planned = before != m_reported.end() && before->second.own ? before->second.own : own.announced;
+    if (!own.own || !planned || *planned <= *own.own || own.planned == planned)
+        return false;
+    own.planned = planned;
+    return true;
+}
+
 std::int64_t RunLength::lastStepOf(int epoch) const {
     const auto found = m_reported.find(epoch);
     return found == m_reported.end() ? -1 : found->second.last;
@@ -138,7 +150,9 @@ double RunLength::epochsAt(std::int64_t step, int epoch) const {
     if (m_each)
         return double(step + 1) / double(*m_each);
     const auto found = m_reported.find(epoch);
-    const auto length = found == m_reported.end() ? std::nullopt : lengthOf(found->second);
+    const auto length = found == m_reported.end() ? std::nullopt
+                        : found->second.planned   ? found->second.planned
+                                                  : lengthOf(found->second);
     if (!length)
         return double(epoch);
     if (found->second.first < 0)

@@ -28,6 +28,8 @@ public:
 
     [[nodiscard]] std::optional<int> epochs() const { return m_epochs; }
     [[nodiscard]] std::optional<std::int64_t> steps() const;
+    /// The run has ended in the middle of this epoch, which its windows are to show. True: they are to be placed anew.
+    [[nodiscard]] bool endAmid(int epoch);
     /// The last step of that epoch's windows; -1: none has come.
     [[nodiscard]] std::int64_t lastStepOf(int epoch) const;
     /// The last known step of the epochs before this one; -1: none.
@@ -44,6 +46,7 @@ private:
     };
     struct Epoch {
         std::optional<std::int64_t> announced, own; ///< its length in steps: as said when it began; as it turned out
+        std::optional<std::int64_t> planned;        ///< its length in steps if the run ended in its middle
         std::int64_t first = -1, last = -1;         ///< steps of its windows; -1: none yet
         std::optional<std::int64_t> placedBy;       ///< the length that its windows were placed by
         bool misplaced = false;                     ///< some were placed by none, or by another than `own`

@@ -17,7 +17,7 @@ void RunLosses::take(int rank, LossPoint place, const StepsFrame &body) {
     place.samples = body.samples;
     watch(rank, body);
     m_ranks[rank].append(place);
-    m_merger.add(rank, place, m_all);
+    m_merger.add(rank, body.firstStep, place, m_all);
 }
 
 void RunLosses::placeAnew(const EpochPlaces &places) {

@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::size_t rankPoints = 20'000; // of each rank, beside the curve of all
 
+/// To some of its steps: its values are theirs, too.
+void shrink(ScalarWindow &window, std::int64_t steps, std::int64_t ofSteps) {
+    const double share = double(steps) / double(ofSteps);
+    window.sum *= share;
+    window.weight *= share;
+}
+
 LossPoint pointOf(LossPoint place, const MetricSpec &spec, const ScalarWindow &window) {
     place.loss = valueOf(spec, window);
     place.min = window.min;
@@ -37,7 +44,7 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
         m_reached.clear();
         flush(); // what is made again replaces it, the rest stays
         for (auto &[name, metric] : m_metrics)
-            metric.joined = -1;
+            metric.joined = 0;
     }
     m_reached.set(rank, frame.lastStep);
     const Scalars scalars = scalarsOf(frame);
@@ -45,17 +52,19 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
         if (Metric *own = rank < int(mostRunDevices) ? metric(name) : nullptr) {
             own->ranks.try_emplace(rank, rankPoints, own->spec.overSteps)
                 .first->second.append(pointOf(place, own->spec, window));
-            if (place.step <= own->joined)
-                continue; // it comes too late
-            if (const auto upTo = own->waiting.add(rank, {place, window}, LossMerger::mostWaiting))
-                joinWithoutMissing(*own, *upTo);
+            if (place.step < own->joined)
+                continue;
+            own->waiting.add(rank, {std::min(frame.firstStep, place.step), place, window});
+            while (own->waiting.count(rank) > LossMerger::mostWaiting)
+                joinNext(*own, own->waiting.withoutMissing);
         }
     m_totals.take(rank, frame, scalars);
     if (int(m_reached.ranks()) < m_ranks)
         return;
     const std::int64_t all = *m_reached.least(); // the step that every rank has reached
     for (auto &[name, metric] : m_metrics)
-        join(metric, all);
+        while (joinNext(metric, all)) {
+        }
 }
 
 void RunMetrics::placeAnew(const EpochPlaces &places) {
@@ -73,21 +82,26 @@ void RunMetrics::placeRankAnew(int rank, const EpochPlaces &places) {
 
 void RunMetrics::flush() {
     for (auto &[name, metric] : m_metrics)
-        metric.waiting.takeAll([&own = metric](std::int64_t upTo) { joinWithoutMissing(own, upTo); });
+        while (joinNext(metric, metric.waiting.withoutMissing)) {
+        }
 }
 
-void RunMetrics::joinWithoutMissing(Metric &metric, std::int64_t upTo) {
-    metric.joined = upTo;
-    join(metric, upTo);
+RunMetrics::Waiting RunMetrics::Waiting::cutOff(std::int64_t upTo) {
+    Waiting part = *this;
+    part.place.step = -1;
+    shrink(part.window, upTo - first + 1, place.step - first + 1);
+    shrink(window, place.step - upTo, place.step - first + 1);
+    first = upTo + 1;
+    return part;
 }
 
-/// Merges the waiting windows up to that step into one point, at the position of the latest window.
-void RunMetrics::join(Metric &metric, std::int64_t upTo) {
+/// Merges the windows of the next point, at the position of the one that ends it. False: it is incomplete.
+bool RunMetrics::joinNext(Metric &metric, std::int64_t reached) {
     std::vector<ScalarWindow> ranks;
     std::optional<int> last;
     LossPoint place;
     place.step = -1;
-    metric.waiting.take(upTo, [&](int rank, const Waiting &waiting) {
+    const auto end = metric.waiting.takeNext(reached, [&](int rank, const Waiting &waiting) {
         if (last == rank)
             merge(ranks.back(), waiting.window);
         else
@@ -96,12 +110,14 @@ void RunMetrics::join(Metric &metric, std::int64_t upTo) {
         if (waiting.place.step >= place.step)
             place = waiting.place;
     });
-    if (ranks.empty())
-        return;
+    if (!end)
+        return false;
+    metric.joined = reached == metric.waiting.withoutMissing ? *end + 1 : *end;
     ScalarWindow all = overRanks(metric.spec, ranks);
     all.weight = ranks.front().weight;
     all.sum *= all.weight;
     metric.all.append(pointOf(place, metric.spec, all));
+    return true;
 }
 
 std::vector<std::string> RunMetrics::names() const {

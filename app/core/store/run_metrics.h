@@ -38,20 +38,21 @@ public:
 
 private:
     struct Waiting {
+        std::int64_t first = 0;
         LossPoint place;
         ScalarWindow window;
         [[nodiscard]] std::int64_t step() const { return place.step; }
+        [[nodiscard]] Waiting cutOff(std::int64_t upTo);
     };
     struct Metric {
         MetricSpec spec;
         LossSeries all;
         std::map<int, LossSeries> ranks;
         WaitingWindows<Waiting> waiting{};
-        std::int64_t joined = -1; ///< up to that step `all` was made without the missing ranks
+        std::int64_t joined = 0; ///< a window that ends before this step comes too late for `all`
     };
     Metric *metric(std::string_view name);
-    static void join(Metric &metric, std::int64_t upTo);
-    static void joinWithoutMissing(Metric &metric, std::int64_t upTo);
+    static bool joinNext(Metric &metric, std::int64_t reached);
 
     int m_ranks = 1;
     std::map<std::string, Metric, std::less<>> m_metrics;

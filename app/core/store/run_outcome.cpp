@@ -176,36 +176,6 @@ std::optional<double> finalLossOf(const RunStore &store, const RunOutcome &out) 
     return loss;
 }
 
-/// The least count of these epochs that have one; 0: none has.
-template <class Epochs> std::int64_t leastOf(Epochs epochs, std::int64_t MergedEpoch::*count) {
-    std::int64_t least = 0;
-    for (const MergedEpoch &epoch : epochs)
-        if (const std::int64_t own = epoch.*count; own > 0 && (least == 0 || own < least))
-            least = own;
-    return least;
-}
-
-/// Only the last epoch of a run can be a part. Its samples show it, where they are unknown its steps: those of whole epochs are less alike,
-/// as batches may be of random sizes.
-void markPart(std::vector<MergedEpoch> &epochs) {
-    struct Reading {
-        std::int64_t MergedEpoch::*count;
-        double whole; ///< from this share of the least of the other epochs on
-    };
-    if (epochs.empty() || !epochs.back().complete)
-        return;
-    MergedEpoch &last = epochs.back();
-    const auto earlier = [&](const MergedEpoch &epoch) { return epoch.complete && &epoch != &last; };
-    for (const Reading &reading : {Reading{&MergedEpoch::samples, 0.995}, Reading{&MergedEpoch::steps, 0.95}}) {
-        const std::int64_t own = last.*reading.count;
-        const std::int64_t least = leastOf(epochs | std::views::filter(earlier), reading.count);
-        if (own <= 0 || least <= 0)
-            continue;
-        last.part = double(own) < reading.whole * double(least);
-        return;
-    }
-}
-
 void takeEpochs(const RunStore &store, RunOutcome &out) {
     const bool whole = !out.epochs.empty() && !lacksEpochs(store) && !store.epochs().repeated() &&
                        std::ranges::all_of(out.epochs, &MergedEpoch::complete);
@@ -220,8 +190,8 @@ void takeEpochs(const RunStore &store, RunOutcome &out) {
     // While it goes on, the last test may be still to come.
     if (!isOver(out) || std::ranges::none_of(out.epochs, isLater))
         out.accuracyEpoch.reset();
-    if (isOver(out))
-        markPart(out.epochs);
+    if (isOver(out) && endInPart(out.epochs))
+        out.epochs.back().part = true;
     if (whole && out.state == RunState::Done) // a part of a run has no total
         out.totalTrainingTimeS = store.epochs().trainingS();
 }

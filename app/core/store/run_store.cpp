@@ -79,6 +79,27 @@ void RunStore::setRanks(int count) {
 void RunStore::joinRanks() {
     m_losses.join();
     m_metrics.flush();
+    placeLastEpoch();
+}
+
+/// Where the run ended in the middle of its last epoch, so do its curves.
+void RunStore::placeLastEpoch() {
+    const std::vector<MergedEpoch> &epochs = m_epochs.merged();
+    if (!over() || !endInPart(epochs) || !m_length.endAmid(epochs.back().epoch))
+        return;
+    const EpochPlaces places = placesOf(epochs.back().epoch);
+    m_losses.placeAnew(places);
+    m_metrics.placeAnew(places);
+    for (const auto &[rank, info] : m_ranks.all()) {
+        m_losses.placeRankAnew(rank, places);
+        m_metrics.placeRankAnew(rank, places);
+    }
+    note(Loss);
+}
+
+EpochPlaces RunStore::placesOf(int epoch) const {
+    return {epoch, m_length.lastStepOf(epoch),
+            [this, epoch](std::int64_t step) { return m_length.epochsAt(step, epoch); }};
 }
 
 void RunStore::setResult(const RunResult &result) {
@@ -181,8 +202,7 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     const RunLength::Misplaced misplaced = m_length.take(rank, body);
     if (!misplaced.ofAll && !misplaced.ofRank)
         return;
-    const EpochPlaces places{body.epoch, m_length.lastStepOf(body.epoch),
-                             [&](std::int64_t step) { return m_length.epochsAt(step, body.epoch); }};
+    const EpochPlaces places = placesOf(body.epoch);
     if (misplaced.ofAll) {
         m_losses.placeAnew(places);
         m_metrics.placeAnew(places);

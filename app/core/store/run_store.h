@@ -107,6 +107,8 @@ private:
     void note(Changes what);
     void setRanks(int count);
     void joinRanks();
+    void placeLastEpoch();
+    [[nodiscard]] EpochPlaces placesOf(int epoch) const;
     void takeSteps(const Frame &frame, const StepsFrame &body);
     void forget(const std::vector<RankEpoch> &lost);
 

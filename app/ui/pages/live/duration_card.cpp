@@ -33,7 +33,7 @@ DurationCard::DurationCard(const Theme &theme, const ShownRuns &shown, QWidget *
                parent) {
     setToolTip(tr("Wall time of an epoch's training loop on the slowest rank, without evaluation"));
     const QComboBox *choice =
-        addChoice("durations", {tr("each epoch"), tr("median")}, tr("Every epoch, or the median of the complete ones"));
+        addChoice("durations", {tr("each epoch"), tr("median")}, tr("Every whole epoch, or their median"));
     m_chart = new LineChart(theme, QStringLiteral("duration-per-epoch"), this);
     m_chart->setAxisTitles(tr("epoch"), tr("duration / s"));
     m_chart->setWholeX(true);
@@ -103,8 +103,8 @@ QList<LineData> DurationCard::durationLines() const {
             continue;
         LineData line = lineOf(style);
         line.markers = true;
-        for (const core::MergedEpoch &epoch : core::completeEpochs(shown().storeOf(style).epochs().merged()))
-            line.points.append({double(epoch.epoch), epoch.durationS});
+        for (const core::MergedEpoch *epoch : core::wholeEpochs(shown().storeOf(style)))
+            line.points.append({double(epoch->epoch), epoch->durationS});
         if (!line.points.isEmpty())
             line.endText = core::seconds(line.points.constLast().y());
         lines.append(line);
@@ -125,7 +125,7 @@ QList<BarData> DurationCard::medianBars(const QList<LineData> &published) const 
              false,
              median,
              median ? core::seconds(median) + (run.over() ? QString() : tr(" (live)")) : tr("no epoch complete yet"),
-             tr("Median over the complete epochs of the newest repeat"),
+             tr("Median over the whole epochs of the newest repeat"),
              {},
              {},
              style.key()});

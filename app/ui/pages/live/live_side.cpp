@@ -32,7 +32,6 @@ namespace lockstep::ui {
 namespace {
 
 using core::RunChoiceModel;
-constexpr int usualSmoothing = 60;
 constexpr int sideWidth = 29 * grid, sideRow = 26;
 constexpr int reasonWidth = 150; ///< why a run failed
 constexpr int lossWidth = 44, pinWidth = 24, sideMargin = 3 * grid;
@@ -69,6 +68,10 @@ LiveSide::LiveSide(Theme &theme, RunChoiceModel &choice, RunHighlight &highlight
     layout->addSpacing(grid / 2);
     layout->addWidget(makeLine(this));
     buildRuns();
+    QLabel *lossHead = makeLabel(tr("loss, last epoch"), "muted", this);
+    lossHead->setAlignment(Qt::AlignRight);
+    lossHead->setContentsMargins(0, 0, pinWidth, 0);
+    layout->addWidget(lossHead);
     layout->addWidget(m_table, 1);
     auto *buttons = new QHBoxLayout;
     const auto add = [&](const QString &text, const QString &verb, const QKeySequence &keys, bool shown) {
@@ -91,7 +94,7 @@ void LiveSide::buildView() {
     m_axis->setFixedHeight(28);
     connect(m_axis, &QComboBox::currentIndexChanged, this, &LiveSide::axisChanged);
     m_smooth->setRange(0, 99);
-    m_smooth->setValue(usualSmoothing);
+    m_smooth->setValue(core::RunCurves::usualSmoothing);
     m_smooth->setAccessibleName(tr("Smoothing"));
     m_smooth->setToolTip(tr("Exponential moving average; leftmost: none"));
     connect(m_smooth, &QSlider::valueChanged, this, &LiveSide::smoothingChanged);
@@ -256,13 +259,13 @@ void LiveSide::saveView(QSettings &settings) const {
 void LiveSide::restoreView(const QSettings &settings) {
     const int axis = settings.value(liveSetting("axis"), 0).toInt();
     m_axis->setCurrentIndex(axis >= 0 && axis < m_axis->count() ? axis : 0);
-    m_smooth->setValue(settings.value(liveSetting("smoothing"), usualSmoothing).toInt());
+    m_smooth->setValue(settings.value(liveSetting("smoothing"), core::RunCurves::usualSmoothing).toInt());
     m_log->setChecked(settings.value(liveSetting("log"), false).toBool());
 }
 
 void LiveSide::resetView() {
     m_axis->setCurrentIndex(0);
-    m_smooth->setValue(usualSmoothing);
+    m_smooth->setValue(core::RunCurves::usualSmoothing);
     m_log->setChecked(false);
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/live/loss_card.h"
 
+#include <QHash>
 #include <QVBoxLayout>
 
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/pages/live/shown_marks.h"
 #include "base/format.h"
 #include "experiment/recipe.h"
+#include "models/live_figures.h"
 
 namespace lockstep::ui {
 
@@ -15,7 +17,8 @@ using core::RunStore;
 
 LossCard::LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
     : LiveCard(tr("Loss"), shown,
-               Changes(RunStore::Loss) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link,
+               Changes(RunStore::Loss) | RunStore::Epochs | RunStore::Record | RunStore::State | RunStore::Alerts |
+                   RunStore::Link,
                parent),
       m_chart(new LineChart(theme, QStringLiteral("loss"), this)) {
     setToolTip(tr("Cross-entropy of the training batches, mean over all ranks. Zoom: wheel, drag, + and -. Pan: Shift "
@@ -35,7 +38,7 @@ void LossCard::showAll() {
 void LossCard::draw(Changes what) {
     m_chart->setEmptyText(
         shown().whyEmpty(tr("The first loss arrives with the first steps"), tr("No loss was reported")));
-    if (what & (RunStore::Loss | RunStore::Record | RunStore::State))
+    if (what & (RunStore::Loss | RunStore::Epochs | RunStore::Record | RunStore::State))
         drawCurves();
     m_chart->setMarks(shownMarks(shown(), shown().view().axis)); // a curve that grows moves them too
 }
@@ -43,7 +46,13 @@ void LossCard::draw(Changes what) {
 void LossCard::drawCurves() {
     const CurveView &view = shown().view();
     RunCurves &curves = shown().curves();
-    QList<LineData> lines = curveLines(curves, shown().stylesByMethod(), view);
+    const std::vector<RunStyle> &styles = shown().stylesByMethod();
+    QList<LineData> lines = curveLines(curves, styles, view);
+    QHash<QString, QString> atEnd;
+    for (const RunStyle &style : styles)
+        atEnd[style.runId] = core::lossAtEnd(shown().storeOf(style));
+    for (LineData &line : lines)
+        line.endText = atEnd.value(line.runId);
     if (const auto *published = shown().published(); published && view.axis == RunCurves::XAxis::Epoch)
         lines += publishedLines(*published, &core::PublishedEpoch::loss);
     setCurveAxes(*m_chart, view, tr("cross-entropy"), shown().epochs());

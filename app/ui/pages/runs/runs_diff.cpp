@@ -25,6 +25,7 @@
 #include "base/format.h"
 #include "follow/run_follower.h"
 #include "ipc/phase_sums.h"
+#include "models/live_figures.h"
 #include "store/run_store.h"
 
 namespace lockstep::ui {
@@ -210,7 +211,7 @@ void RunsDiff::drawPhases() {
     m_phases->setBars(bars);
 }
 
-/// A is drawn through, B dashed where the colour (the method) does not tell them apart.
+/// Smoothed as Live usually does. A is drawn through, B dashed where the colour (the method) does not tell them apart.
 void RunsDiff::drawCurves() {
     const auto axis = core::RunCurves::XAxis(m_axis->currentData().toInt());
     const bool byTime = axis == core::RunCurves::XAxis::RunTime;
@@ -228,7 +229,9 @@ void RunsDiff::drawCurves() {
         line.color = style.color;
         line.style = style.index == 1 && !lines.isEmpty() && lines.constFirst().color == style.color ? Qt::DashLine
                                                                                                      : Qt::SolidLine;
-        line.curve = m_curves.curve(style.index, axis);
+        line.data = m_curves.curve(style.index, axis);
+        line.curve = m_curves.smoothed(style.index, axis, core::RunCurves::usualSmoothing / 100.0);
+        line.endText = core::lossAtEnd(style.index == 0 ? m_a->store : m_b->store);
         lines.append(line);
     }
     m_chart->setLines(lines);

@@ -258,11 +258,11 @@ private Q_SLOTS:
         merger.setRanks(2);
         for (int step : {4, 9, 14})
             for (int rank : {0, 1})
-                merger.add(rank, lossAt(step, 1), merged);
-        merger.add(0, lossAt(19, 1), merged); // rank 1 died before it came so far
+                merger.add(rank, step, lossAt(step, 1), merged);
+        merger.add(0, 19, lossAt(19, 1), merged); // rank 1 died before it came so far
         for (int step : {4, 9})
             for (int rank : {0, 1})
-                merger.add(rank, lossAt(step, 3), merged);
+                merger.add(rank, step, lossAt(step, 3), merged);
         QCOMPARE(merged.points().size(), std::size_t(2));
         for (const LossPoint &point : merged.points()) {
             QCOMPARE(point.loss, 3.0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A metric that a script invented, from its frames to the curve, the list of runs, the filter and every export.
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <QAbstractItemModelTester>
@@ -52,6 +54,42 @@ std::string chairsRun(std::uint32_t number) {
     result.summary->metrics = {{"chairs", 1.5}, {"name", 7}, {"not a name", 1}, {"odd", std::nan("")}};
     write(runFolder(run).result(), toJson(result));
     return run;
+}
+
+/// Steps of one rank with 10 samples each.
+StepsFrame windowOf(std::int64_t first, std::int64_t last, double loss, double secondsAStep) {
+    StepsFrame out;
+    out.firstStep = first;
+    out.lastStep = last;
+    out.count = last - first + 1;
+    out.samples = 10 * out.count;
+    out.loss = LossWindow{loss, loss, loss, loss};
+    out.phases["forward"] = {secondsAStep * double(out.count), {}};
+    return out;
+}
+
+constexpr std::int64_t endsOfRanks[][4] = {{9, 19, 29, 39}, {14, 24, 34, 39}};
+
+/// Two ranks whose windows end at different steps; the second one is half as fast. Of it only so many windows come.
+void takeOutOfStep(RunStore &store, std::size_t ofSecond) {
+    store.setRecord(ddpRecord("r"));
+    std::int64_t next[] = {0, 0};
+    for (std::size_t window = 0; window < std::size(endsOfRanks[0]); ++window)
+        for (const int rank : {0, 1}) {
+            if (rank == 1 && window >= ofSecond)
+                continue;
+            const std::int64_t last = endsOfRanks[rank][window];
+            const StepsFrame body =
+                windowOf(std::exchange(next[rank], last + 1), last, 1 + 2 * rank, 0.01 * (1 + rank));
+            store.take(frame(body, rank, 100 * std::int64_t(window + 1)));
+        }
+}
+
+std::vector<std::int64_t> stepsOf(const LossSeries &series) {
+    std::vector<std::int64_t> out;
+    for (const LossPoint &point : series.points())
+        out.push_back(point.step);
+    return out;
 }
 
 void take(RunStore &store, const std::vector<Frame> &frames) {
@@ -106,6 +144,76 @@ private Q_SLOTS:
         const double whole = 2560 / 0.9;                                 // samples ÷ the longest rank's epochs
         QVERIFY(std::fabs(outcomeOf(store).metrics.at("samples_per_s") - whole) < 1e-9);
         QCOMPARE(runColumn("samples_per_s"), runColumn("throughput")); // one column, not two
+    }
+
+    void ranksWhoseWindowsEndAtDifferentStepsAllHaveAPartInEveryPoint() {
+        RunStore store(QStringLiteral("r"));
+        takeOutOfStep(store, 4);
+        const LossSeries &loss = store.losses().all(), &speed = *store.metrics().series("samples_per_s"),
+                         &stepTime = *store.metrics().series("step_ms");
+        std::int64_t samples = 0;
+        for (const LossSeries *series : {&loss, &speed, &stepTime})
+            QCOMPARE(stepsOf(*series), (std::vector<std::int64_t>{14, 24, 34, 39}));
+        for (std::size_t i = 0; i < loss.points().size(); ++i) {
+            QCOMPARE(loss.points()[i].loss, 2.0);
+            QCOMPARE(speed.points()[i].loss, 1000.0 + 500.0);
+            QCOMPARE(stepTime.points()[i].loss, 20.0); // the slowest rank's
+            samples += loss.points()[i].samples;
+        }
+        QCOMPARE(samples, std::int64_t(2 * 40 * 10));
+        QCOMPARE(speed.points().front().wallUs, frame({}, 1, 100).wallUs); // when the window came that ends the point
+        QVERIFY(has(*exportCurves({exportedCurve(store)}, ExportFormat::Csv), ",24,2\r\n"));
+    }
+
+    void ofARankThatEndsEarlyTheOthersGoOnAlone() {
+        RunStore store(QStringLiteral("r"));
+        takeOutOfStep(store, 2);
+        const LossSeries &loss = store.losses().all(), &speed = *store.metrics().series("samples_per_s");
+        QCOMPARE(stepsOf(loss), (std::vector<std::int64_t>{14, 24}));
+        store.setResult(doneResult("r", 1));
+        for (const LossSeries *series : {&loss, &speed})
+            QCOMPARE(stepsOf(*series), (std::vector<std::int64_t>{14, 24, 29, 39}));
+        QCOMPARE(loss.points().back().loss, 1.0);
+        QCOMPARE(speed.points().back().loss, 1000.0);
+    }
+
+    void manyRanksOutOfStepMakeNoMorePointsThanEachHasWindows() {
+        constexpr int ranks = 1200, windows = 50, length = 10;
+        LossMerger merger;
+        merger.setRanks(ranks);
+        LossSeries curve;
+        std::int64_t given = 0, kept = 0;
+        for (int window = 0; window < windows; ++window)
+            for (int rank = 0; rank < ranks; ++rank) {
+                const std::int64_t first = window == 0 ? 0 : length * window + rank % length;
+                LossPoint point;
+                point.step = length * (window + 1) - 1 + rank % length;
+                point.loss = 1;
+                point.samples = point.step - first + 1;
+                given += point.samples;
+                merger.add(rank, first, point, curve);
+            }
+        merger.flush(curve);
+        QCOMPARE(curve.points().size(), std::size_t(windows));
+        for (const LossPoint &point : curve.points())
+            kept += point.samples;
+        QCOMPARE(kept, given);
+    }
+
+    void curvesAsCsvSayThatTheyHaveNothingOfARunWithoutALoss() {
+        std::vector<Frame> frames = chairs();
+        RunStore whole(QStringLiteral("a")), lossless(QStringLiteral("b"));
+        take(whole, frames);
+        for (Frame &one : frames)
+            if (auto *steps = std::get_if<StepsFrame>(&one.body))
+                steps->loss.reset();
+        take(lossless, frames);
+        const std::vector<ExportedCurve> curves = {exportedCurve(whole), exportedCurve(lossless)};
+        QCOMPARE(leftOutOfCurves(curves, ExportFormat::Csv),
+                 std::string("1 of 2 runs reported no loss, and curves as csv hold nothing else: as json they hold the "
+                             "metrics, too"));
+        QVERIFY(leftOutOfCurves(curves, ExportFormat::Json).empty());
+        QVERIFY(leftOutOfCurves({curves.front()}, ExportFormat::Csv).empty());
     }
 
     void aMetricOfOneRankIsDrawnToo() {

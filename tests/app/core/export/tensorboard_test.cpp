@@ -142,6 +142,28 @@ private Q_SLOTS:
         QCOMPARE(seen.dump(1), wanted.dump(1));
     }
 
+    void deviceSamplesOfARunWithoutALossStandAtTheStepsOfItsMetrics() {
+        if (peers.isEmpty())
+            QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");
+        const std::string run = finishedRun(12);
+        std::vector<Frame> frames = ddpRecording();
+        for (Frame &one : frames)
+            if (auto *steps = std::get_if<StepsFrame>(&one.body))
+                steps->loss.reset();
+        std::string log;
+        for (const std::string &line : sealed(run, frames))
+            log += line + "\n";
+        write(runFolder(run).log(0), log);
+        QTemporaryDir folder;
+        QVERIFY(exportTensorBoard(folder.path().toStdString(), run).has_value());
+        const Json seen = read(folder.path()).at("DDP-x2_" + run + "/run");
+        QVERIFY(!seen.contains("loss"));
+        const Json &use = seen.at("device/cpu:0/utilisation");
+        QCOMPARE(use.size(), std::size_t(2));
+        QCOMPARE(use[0][1].get<int>(), 19);
+        QCOMPARE(use[1][1].get<int>(), 39);
+    }
+
     void exportedAgainItReplacesWhatWasThere() {
         const std::string run = finishedRun(8), other = finishedRun(9);
         QTemporaryDir folder;

@@ -117,13 +117,14 @@ private Q_SLOTS:
 
     void whatLiveDrawsOfARunIsReadFromItsStore() {
         RunStore store(QStringLiteral("r"));
-        QVERIFY(!medianEpochS(store));
+        QVERIFY(!medianEpochS(store) && lossAtEnd(store).isEmpty());
         QVERIFY(rankSteps(store).empty());
         store.setRecord(ddpRecord("r"));
         feed(store);
         QCOMPARE(store.epochs().merged().size(), std::size_t(2));
         QCOMPARE(store.epochs().merged()[1].durationS, 0.45);
         QCOMPARE(*medianEpochS(store), 0.45);
+        QCOMPARE(lossAtEnd(store), QStringLiteral("0.500")); // its last epoch's, not its last steps'
         const std::vector<RankStep> steps = rankSteps(store);
         QCOMPARE(steps.size(), std::size_t(2));
         QCOMPARE(steps[1].rank, 1);

@@ -12,6 +12,7 @@
 #include "analysis/history/work_amount.h"
 #include "core_support.h"
 #include "ipc/phase_sums.h"
+#include "models/live_figures.h"
 #include "store/run_outcome.h"
 #include "store/run_progress.h"
 #include "store/run_store.h"
@@ -211,6 +212,53 @@ private Q_SLOTS:
         takeResumed(store, 9);
         const Progress all = progressOf(store); // epochs 9 and 10 of 10
         QVERIFY(all.leftS && near(*all.leftS, 0));
+    }
+
+    void theCurvesAndDurationsOfARunThatEndedInTheMiddleOfAnEpochEndThere() {
+        RunStore store(QStringLiteral("r"));
+        std::int64_t ms = 0;
+        const auto take = [&](FrameBody body, std::optional<int> rank) {
+            store.take(frame(std::move(body), rank, ms += 100));
+        };
+        StateFrame state;
+        state.state = RunState::Training;
+        state.worldSize = 1;
+        state.stepsPerEpoch = 20;
+        for (const int epoch : {1, 2}) {
+            state.epoch = epoch;
+            take(state, 0);
+            EpochFrame done;
+            done.epoch = epoch;
+            done.steps = done.samples = epoch == 1 ? 20 : 10;
+            done.durationS = 0.1 * double(done.steps);
+            for (int step = 0; step < done.steps; step += 5) {
+                StepsFrame window;
+                window.epoch = epoch;
+                window.firstStep = 20 * (epoch - 1) + step;
+                window.lastStep = window.firstStep + 4;
+                window.count = window.samples = 5;
+                window.loss = LossWindow{1, 1, 1, 1};
+                window.scalars["chairs"] = ScalarWindow{1, 1, 1, 1, 1};
+                take(window, 0);
+            }
+            take(done, 0);
+        }
+        const LossSeries *curves[] = {&store.losses().all(), store.losses().ofRank(0), store.metrics().series("chairs"),
+                                      store.metrics().rankSeries("chairs", 0)};
+        for (const LossSeries *curve : curves)
+            QCOMPARE(curve->points().back().epoch, 2.0); // a script may leave each epoch early
+        QCOMPARE(wholeEpochs(store).size(), std::size_t(2));
+        StateFrame over;
+        over.state = RunState::Done;
+        take(over, std::nullopt);
+        for (const LossSeries *curve : curves) {
+            QCOMPARE(curve->points().size(), std::size_t(6));
+            QCOMPARE(curve->points()[3].epoch, 1.0);
+            QCOMPARE(curve->points()[4].epoch, 1.25);
+            QCOMPARE(curve->points().back().epoch, 1.5);
+        }
+        QCOMPARE(wholeEpochs(store).size(), std::size_t(1));
+        QCOMPARE(*medianEpochS(store), 2.0);
     }
 };
 

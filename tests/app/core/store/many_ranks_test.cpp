@@ -322,9 +322,9 @@ private Q_SLOTS:
         merger.setRanks(ranks + 1);
         LossSeries curve;
         for (int rank = 0; rank < ranks; ++rank)
-            merger.add(rank, pointAt(steps), curve);
+            merger.add(rank, steps, pointAt(steps), curve);
         for (int step = 0; step <= steps; ++step)
-            merger.add(ranks, pointAt(step), curve);
+            merger.add(ranks, step, pointAt(step), curve);
         QCOMPARE(curve.points().size(), std::size_t(steps) + 1);
         QCOMPARE(curve.points().back().samples, std::int64_t(ranks) + 1);
         QVERIFY2(spent.elapsed() < longMs, qPrintable(QString::number(spent.elapsed())));
@@ -338,7 +338,7 @@ private Q_SLOTS:
         merger.setRanks(1);
         LossSeries curve;
         for (int i = 0; i < 2 * ranks; ++i)
-            merger.add(i % ranks, pointAt(i), curve);
+            merger.add(i % ranks, i, pointAt(i), curve);
         merger.flush(curve);
         QCOMPARE(curve.points().back().step, std::int64_t(2 * ranks - 1));
         QVERIFY2(spent.elapsed() < longMs, qPrintable(QString::number(spent.elapsed())));
@@ -358,19 +358,19 @@ private Q_SLOTS:
         QVERIFY(all.series("m0") && !all.series("m0")->points().empty());
     }
 
-    void whatWaitsIsTakenFromTheRankThatHasMost() {
+    void whatWaitsForAMissingRankIsJoinedByTheStepsThatTheOthersShare() {
         LossMerger merger;
         merger.setRanks(3);
         LossSeries curve;
-        for (const int step : {2, 5, 9})
-            merger.add(1, pointAt(step), curve);
-        merger.add(0, pointAt(3), curve);
+        for (const int step : {2, 5, 8})
+            merger.add(1, step - 2, pointAt(step), curve);
+        merger.add(0, 0, pointAt(3), curve);
         merger.flush(curve);
         std::vector<std::int64_t> steps;
         for (const LossPoint &point : curve.points())
             steps.push_back(point.step);
-        QCOMPARE(steps, (std::vector<std::int64_t>{2, 5, 9}));
-        QCOMPARE(curve.points()[1].samples, std::int64_t(2)); // rank 0's third step with rank 1's fifth
+        QCOMPARE(steps, (std::vector<std::int64_t>{3, 5, 8}));
+        QCOMPARE(curve.points()[0].samples, std::int64_t(2)); // rank 0's first four steps with rank 1's first three
     }
 
     void aRankThatGoesBackAgainAndAgainCostsNoLookAtTheOthers() {

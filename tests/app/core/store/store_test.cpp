@@ -408,7 +408,7 @@ private Q_SLOTS:
             LossPoint point;
             point.step = step;
             point.samples = 1;
-            merger.add(rank, point, curve);
+            merger.add(rank, step, point, curve);
             StepsFrame frame;
             frame.firstStep = frame.lastStep = step;
             frame.count = 1;

@@ -15,6 +15,8 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
+#include "models/roles.h"
+#include "models/run_choice_model.h"
 #include "models/run_list_model.h"
 #include "tests/qt_test.h"
 #include "window_fixture.h"
@@ -67,6 +69,23 @@ private Q_SLOTS:
         QCOMPARE(line(QStringLiteral("DDP on 2 devices"))->textAtEnd(),
                  core::significant(line(QStringLiteral("DDP on 2 devices"))->curve->last().y()));
         uitest::picture(*m_window, m_theme, "live-metric");
+    }
+
+    void atTheEndOfARunsLossStandsTheMeanOfItsLastEpochAsInTheList() {
+        openAndDraw(m_id);
+        const core::RunChoiceModel &list = m_workspace->pictured().choice();
+        for (int row = 0; row < list.rowCount(); ++row) {
+            const QString run = list.index(row, 0).data(core::RunIdRole).toString(),
+                          loss = list.index(row, core::RunChoiceModel::Loss).data().toString();
+            QVERIFY(loss != QStringLiteral("-"));
+            const auto atEnd = [&] {
+                for (const LineData &one : live()->lossChart()->lines())
+                    if (one.runId == run && !one.faint)
+                        return one.textAtEnd();
+                return QString();
+            };
+            QTRY_COMPARE(atEnd(), loss);
+        }
     }
 
     void itGoesWithItsTickAndWithRunsThatKnowNone() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Runs page in the real window, over runs that lie on disk as real ones do, with real mouse and keys.
+#include <algorithm>
+
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QCompleter>
@@ -351,6 +353,10 @@ private Q_SLOTS:
         QTRY_VERIFY(page()->diff()->isVisible());
         QTRY_COMPARE(page()->diff()->chart()->lines().size(), 2);
         QTRY_VERIFY(page()->diff()->chart()->lines()[1].size() > 0);
+        QTRY_VERIFY(std::ranges::all_of(page()->diff()->chart()->lines(), [](const LineData &line) {
+            return line.data && line.curve != line.data &&
+                   !line.endText.isEmpty(); // smoothed, with the last epoch's mean
+        }));
         const core::RunDiffModel &model = page()->diff()->model();
         QTRY_VERIFY(model.diff().sections.size() >= 4);
         // Where a step of each goes stands as bars, A above B, each in its method's colour and a step's own order.
