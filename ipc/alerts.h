@@ -111,8 +111,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Its times and steps are counted without them, and shown as incomplete."},
     {"frames_begun_anew", "warning", "agent", "a file of frames is begun anew",
      "Nothing, if the script was started again."},
-    {"other_log", "error", "viewer", "a log in a run's folder begins as another run's",
-     "None of it counts. Put the run's own log there."},
+    {"other_log", "error", "viewer", "a log in a run's folder begins as another run's, or as a newer Lockstep's",
+     "None of it counts. Put the run's own log there, or upgrade this Lockstep."},
     {"gap", "warning", "viewer", "numbers are missing in a log", "Figures of that time are shown as incomplete."},
     {"agent_died", "error", "viewer", "the agent has ended without recording an end",
      "Start the run again. Its log is readable to the last second."},
@@ -138,8 +138,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"node_refused", "error", "agent", "the first node takes another agent for this node, or has been started anew",
      "The node's ranks have been ended. Start the whole run again."},
     {"node_oversteps", "warning", "agent",
-     "a node's agent reports what is not its own to report, lists more devices than a node may have, sends traces that "
-     "nobody asked for, or asks all ranks again and again",
+     "a node's agent reports what is not its own to report, lists more devices than a node may have, joins again "
+     "otherwise than before, sends traces that nobody asked for, or asks all ranks again and again",
      "None of that counts. Use one version of Lockstep on all nodes, and look who else has the run's token."},
 });
 
@@ -174,7 +174,7 @@ private:
 inline constexpr AlertName ranksRestarted = "restart";
 /// Those that say that frames are missing from a log.
 inline constexpr AlertName malformedFrame = "malformed_frame", framesLost = "frames_lost";
-inline constexpr AlertName otherRunsLog = "other_log";
+inline constexpr AlertName otherLog = "other_log";
 /// A rank's loss; its agent says it of a script that says nothing itself.
 inline constexpr AlertName nonFiniteLoss = "non_finite_loss";
 

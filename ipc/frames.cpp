@@ -90,6 +90,8 @@ std::string_view typeOf(const Frame &frame) {
 
 bool canBeOf(int node, const Frame &frame) {
     const std::string_view type = typeOf(frame);
+    if (type == "header")
+        return !frame.rank && frame.seq.value_or(0) == 0;
     if (type == "steps" || type == "epoch" || type == "eval" || type == "comm" || type == "exit")
         return frame.rank.has_value();
     if (type == "device")

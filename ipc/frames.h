@@ -59,6 +59,7 @@ namespace lockstep {
 
 inline constexpr std::size_t maxFrameBytes = 64 * 1024; ///< including the newline
 inline constexpr int logFormat = 1;
+inline constexpr std::int64_t maxRank = 1'000'000; ///< of a frame; a run has as many ranks at most
 
 /// State of a rank or a run. A state frame without a rank comes from the agent and is about the whole run.
 enum class RunState { Init, Training, Evaluating, Checkpointing, Done, Failed, Stopped };
@@ -229,6 +230,10 @@ struct DeviceFrame {
 
 /// Updates of a parameter server are counted by their staleness up to here.
 inline constexpr std::int64_t mostStaleness = 63;
+/// Where CommFrame::staleness counts an update: another rank may call it less stale than 0.
+[[nodiscard]] constexpr std::size_t entryOfStaleness(std::int64_t staleness) {
+    return staleness < 0 ? 0 : std::size_t(staleness < mostStaleness ? staleness : mostStaleness);
+}
 
 struct BucketTime {
     int bucket = 0;
@@ -348,8 +353,8 @@ struct Frame {
 /// "steps", "epoch", …
 [[nodiscard]] std::string_view typeOf(const Frame &frame);
 
-/// Whether the log of that node can have the frame: what ranks report names its rank, devices are sampled by agents, and only
-/// agent 0 reports links and a restart of all ranks. Other frames, and whose ranks they name, are not looked at.
+/// Whether the log of that node can have the frame: a header is its first line, what ranks report names its rank, devices are sampled by
+/// agents, and only agent 0 reports links and a restart of all ranks. Other frames, and whose ranks they name, are not looked at.
 [[nodiscard]] bool canBeOf(int node, const Frame &frame);
 
 /// One line without newline. It has node and seq if they are set, but never crc, which the log adds.

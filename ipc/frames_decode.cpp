@@ -24,7 +24,6 @@ using detail::readReal;
 namespace dom = simdjson::dom;
 
 // Bounds on values in a frame, so that readers can size tables by them.
-constexpr std::int64_t maxRank = 1'000'000;
 constexpr std::int64_t maxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t maxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t maxDepth = 32;

@@ -7,20 +7,23 @@
 //   K → 0  {"type":"hello","role":"agent","protocol":"1.0","run":ID,"node":K,"name":HOST,"next_seq":N,
 //           "agent":A,"ranks_started":true}   A: a random id of the process; ranks_started: only once they were
 //          {"type":"node","what":"join","processes":P,"shared":false,"machine":{…},"devices":[…]}   after each hello.
-//          To one that lists too many devices or interfaces, or another node's, agent 0 answers with `end`
+//          To one that lists too many devices or interfaces, or another node's, agent 0 answers with `end`.
+//          Ranks, devices and folder are those of the agent's first join
 //   0 → K  {"type":"hello","role":"agent","run":ID,"node":0,"next_seq":M}   M: the first line of K's log that agent 0 lacks;
 //          or {"type":"error",…} and the connection ends: unknown node, another version;
 //          or {"type":"hello",…,"refused":SENTENCE} and the connection ends: another agent is node K, or another agent 0
 //          has started K's ranks. K ends, with its ranks
 //   K → 0  sealed log lines of node-K.ndjson from M on, byte for byte; among them is a heartbeat each second.
-//          A line about a rank that is not one of K's, or a device that is neither listed in `join` nor named nodeK/…, is left out
+//          A line about a rank that is not one of K's, or a device that is neither listed in `join` nor named nodeK/…, is left out,
+//          as is a header after the first line
 //   0 → K  ack (next_seq: all lines before it are on agent 0's disk); ping, which K answers with pong and both its clocks
 //   0 → K  go (world_size, first_rank, master_addr, master_port, restarts, number): sent when every node has joined;
 //          K starts its ranks. `restarts` is how many are left, `number` counts the starts from 0. A go with a higher
 //          number restarts the ranks
 //   0 → K  abort (a rank failed elsewhere, or a node never joined): K ends its ranks as failed for that reason
 //   0 → K  stop (by; means the same as from a follower), trace (by, steps), stacks (by)
-//   K → 0  failed (reason; of the failing rank: rank, code or signal, peer_lost): sent at once, before its ranks are gone
+//   K → 0  failed (reason; of the failing rank: rank, code or signal, peer_lost): sent at once, before its ranks are gone.
+//          Of another node's rank it is left out. A reason that doesn't begin with "rank R on", R one of K's, is shown as reported by K
 //   K → 0  gone (number, next_seq, epochs, steps): its ranks are gone, restarts are left, and it waits for the next go
 //   0 → K  settle: there is no further restart, send `over`. A failed, gone or abort with an earlier number is out of date
 //   K → 0  over (state, reason, exit_code, next_seq, energy, surroundings, watching): its ranks are over; its log ends before

@@ -26,6 +26,8 @@ namespace {
 int exitCodeOf(const core::RunStore &store) {
     if (store.result())
         return store.result()->exitCode;
+    if (store.lifecycle().link() == core::LinkState::Failed)
+        return complain(Error::failed(store.lifecycle().linkSentence().toStdString()));
     return Failed;
 }
 

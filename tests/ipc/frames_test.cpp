@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "ipc/reported_facts.h"
@@ -52,6 +53,19 @@ private Q_SLOTS:
         QCOMPARE(frame->extra.size(), std::size_t{2});
         QCOMPARE(frame->extra[1].first, std::string("pushes"));
         QCOMPARE(encode(*frame), line);
+    }
+
+    void anUpdateIsCountedWhateverStalenessAnotherRankGivesIt() {
+        using Limits = std::numeric_limits<std::int64_t>;
+        const auto last = std::size_t(mostStaleness);
+        for (const auto &[staleness, entry] : {std::pair(Limits::min(), std::size_t(0)),
+                                               {-1, 0},
+                                               {0, 0},
+                                               {5, 5},
+                                               {mostStaleness, last},
+                                               {mostStaleness + 1, last},
+                                               {Limits::max(), last}})
+            QCOMPARE(entryOfStaleness(staleness), entry);
     }
 
     void typesOfANewerVersionAreKeptAsText() {

@@ -106,7 +106,7 @@ bool PsAsync::exchange(bool wantStop, std::int64_t backwardNs) {
                  monotonicNs()};
         stale += update.staleness;
         heldNs = std::max(heldNs, update.heldNs);
-        ++m_updates[static_cast<std::size_t>(std::min(update.staleness, mostStaleness))];
+        ++m_updates[entryOfStaleness(update.staleness)];
         if (server == 0) { // with several servers, one decides
             stopAfter = update.stopAfter;
             m_share = static_cast<double>(update.joined) / m_trainers * update.lrShare;

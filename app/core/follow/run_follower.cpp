@@ -286,9 +286,11 @@ void RunFollower::takeRecord(std::string_view record) {
     const Result<Frame> frame = m_decoder.decode(record);
     if (!frame)
         return m_store->refuse(frame.error());
-    if (const auto *header = std::get_if<HeaderFrame>(&frame->body); header && header->format > logFormat)
+    const bool own = frame->node.value_or(m_node) == m_node; // of another node the store leaves a newer log out
+    if (const auto *header = std::get_if<HeaderFrame>(&frame->body);
+        header && header->format > logFormat && own && canBeOf(m_node, *frame))
         m_newerFormat = header->format;
-    if (!frame->rank && frame->node.value_or(m_node) == m_node)
+    if (!frame->rank && own)
         if (const auto *state = std::get_if<StateFrame>(&frame->body)) {
             m_finalSeen = m_finalSeen || isFinal(state->state);
             // By now the record names all machines, and what the ranks say of the run.

@@ -101,7 +101,7 @@ private:
     int m_rereads = 0;
     std::string m_recordStamp;        ///< of the config.json that was read last, or that is no record
     std::string m_recordRefused;      ///< why it is none; empty: it is one, or could not be read
-    std::optional<int> m_newerFormat; ///< of a log that this version can't read
+    std::optional<int> m_newerFormat; ///< of the node's own log, which this version can't read
     bool m_haveRecord = false, m_recordMayBeNewer = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_ownsQueue = false;
     bool m_askFirst = false;  ///< the run names a place that this user has not (nodes/known_places.h)

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <QTimer>
-
+#include "follow/agent_control.h"
 #include "follow/run_follower.h"
 #include "ipc/logging.h"
 #include "launch/agent_launcher.h"
@@ -23,6 +22,9 @@ constexpr int mostAttempts = 5;
 
 QueueRun::QueueRun(std::string experiment, QObject *parent) : QObject(parent), m_experiment(std::move(experiment)) {
     connect(&m_wait, &ReachWait::again, this, &QueueRun::launchAgain);
+    m_trainsOn.setInterval(1000);
+    m_trainsOn.setSingleShot(true);
+    connect(&m_trainsOn, &QTimer::timeout, this, &QueueRun::followed);
 }
 
 QueueRun::~QueueRun() = default;
@@ -98,6 +100,8 @@ void QueueRun::notThere() {
 
 RunStore *QueueRun::follow(const std::string &run, const CommandPrefix &agent0) {
     const QString id = QString::fromStdString(run);
+    m_trainsOn.stop();
+    m_agent0 = agent0;
     m_follower.reset();
     m_store = std::make_unique<RunStore>(id);
     m_follower = std::make_unique<RunFollower>(m_store.get(), id, agent0);
@@ -106,7 +110,7 @@ RunStore *QueueRun::follow(const std::string &run, const CommandPrefix &agent0) 
         m_follower.get(), &RunFollower::ended, this,
         [this] {
             if (m_follower)
-                Q_EMIT ended();
+                followed();
         },
         Qt::QueuedConnection); // the follower may be deleted then
     connect(m_store.get(), &RunStore::changed, this, [this](RunStore::Changes what) {
@@ -122,7 +126,16 @@ void QueueRun::startFollowing() {
         stop(*m_stopBy);
 }
 
+/// A run here that can't be followed may train on, and none starts on top of it.
+void QueueRun::followed() {
+    if (m_store->lifecycle().link() == LinkState::Failed && m_agent0.local() &&
+        readRunStatus(runFolder(m_follower->runId().toStdString())).kind == RunStatus::Kind::Running)
+        return m_trainsOn.start();
+    Q_EMIT ended();
+}
+
 void QueueRun::forget() {
+    m_trainsOn.stop();
     m_follower.reset();
     m_store.reset();
 }
@@ -144,7 +157,9 @@ void QueueRun::stop(const QString &by) {
             logWarning(m_notStopped = why);
         QTimer::singleShot(1000, this, [this, by] { stop(by); }); // it is starting, or its link is being restored
     };
-    Asked asked = m_follower->requestStop(by, m_experiment);
+    Asked asked = m_trainsOn.isActive()
+                      ? askToStop(m_agent0, m_follower->runId().toStdString(), by.toStdString(), m_experiment)
+                      : m_follower->requestStop(by, m_experiment);
     if (!asked)
         return answered(fail(asked.error()));
     if (!*asked)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QTimer>
 
 #include "base/request.h"
 #include "experiment/experiment.h"
@@ -61,6 +62,7 @@ private:
     void startLauncher();
     void launchFailed(const Error &error, int exitCode);
     bool waitUntilReached(const Error &error);
+    void followed();
     std::string m_experiment;
     CommandPrefix m_where;
     LaunchRequest m_request;
@@ -73,6 +75,8 @@ private:
     std::unique_ptr<NodesLauncher> m_launcher;
     std::unique_ptr<RunStore> m_store;
     std::unique_ptr<RunFollower> m_follower;       ///< destroyed before its store
+    CommandPrefix m_agent0;                        ///< of the run that is followed
+    QTimer m_trainsOn;                             ///< that run can't be followed any further, and its agent lives
     std::vector<std::unique_ptr<Request>> m_stops; ///< not answered by the agent yet
 };
 

@@ -39,8 +39,14 @@ std::string_view toString(LinkState state) {
     return "";
 }
 
-std::string otherRunsLogInWords(int node, const std::string &run) {
-    return "the log of node " + std::to_string(node) + " is that of run " + run + ": none of it counts";
+std::string whyLeftOut(int node, const HeaderFrame &header, const std::string &run) {
+    const std::string log = "the log of node " + std::to_string(node), left = ": none of it counts";
+    if (!header.run.empty() && header.run != run)
+        return log + " is that of run " + header.run + left;
+    if (header.format > logFormat)
+        return log + " was written by a newer Lockstep (log format " + std::to_string(header.format) +
+               ", this one knows " + std::to_string(logFormat) + ")" + left;
+    return {};
 }
 
 std::optional<double> trainingTimeIn(const Summary &summary) {

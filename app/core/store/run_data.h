@@ -144,12 +144,12 @@ struct LogHealth {
     std::int64_t lastWallUs = 0; ///< of the newest frame; 0: none
     LogGaps gaps;
     std::uint64_t damagedLines = 0;
-    std::uint64_t undecodable = 0;    ///< good lines that are no frames
-    std::uint64_t madeAgainAlone = 0; ///< windows and epochs that count for nothing: StepNumbers::makesAgainAlone()
-    std::map<int, std::string> ofOtherRuns; ///< whose logs lie here, by node: none of them counts
+    std::uint64_t undecodable = 0;      ///< good lines that are no frames
+    std::uint64_t madeAgainAlone = 0;   ///< windows and epochs that count for nothing: StepNumbers::makesAgainAlone()
+    std::map<int, std::string> leftOut; ///< by node: why none of its log counts, a sentence
 };
-/// "the log of node 0 is that of run …: none of it counts"
-[[nodiscard]] std::string otherRunsLogInWords(int node, const std::string &run);
+/// "the log of node 0 is that of run …: none of it counts". Empty: the log of that node, which begins so, is one of this run's.
+[[nodiscard]] std::string whyLeftOut(int node, const HeaderFrame &header, const std::string &run);
 /// The training time that a summary gives. Unknown: it gives none, or one of less than half or more than double the sum of its own
 /// epochs (a second aside).
 [[nodiscard]] std::optional<double> trainingTimeIn(const Summary &summary);

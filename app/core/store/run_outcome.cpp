@@ -63,7 +63,7 @@ bool countsNoLines(const RunStore &store) {
 /// Whether the log here lacks lines that its agent wrote, or may.
 bool lacksLines(const RunStore &store) {
     const LogHealth &log = store.log();
-    return !log.gaps.empty() || log.damagedLines > 0 || !log.ofOtherRuns.empty() || countsNoLines(store);
+    return !log.gaps.empty() || log.damagedLines > 0 || !log.leftOut.empty() || countsNoLines(store);
 }
 
 /// Whether a frame is missing that may have ended an epoch.
@@ -252,8 +252,8 @@ std::string unevenRanksInWords(const RunStore &store) {
 
 /// What of its log does not count, a sentence each.
 void addLosses(const RunStore &store, bool cut, RunOutcome &out) {
-    for (const auto &[node, run] : store.log().ofOtherRuns)
-        out.warnings.push_back(otherRunsLogInWords(node, run));
+    for (const auto &[node, why] : store.log().leftOut)
+        out.warnings.push_back(why);
     if (const auto epoch = store.epochs().ofUnlikeLosses(); epoch && store.record() && !isScript(*store.record()))
         out.warnings.push_back("its ranks report different losses of epoch " + std::to_string(*epoch) +
                                ", which is one for all of them: that of the first node's lowest rank counts");

@@ -38,7 +38,7 @@ void RunStore::take(const Frame &frame) {
     const int node = frame.node.value_or(0);
     if (node == 0)
         m_identity.useBegin(frame);
-    if (m_log.ofOtherRuns.contains(node) || !canBeOf(node, frame))
+    if (m_log.leftOut.contains(node) || !canBeOf(node, frame))
         return;
     if (const auto offsetS = frame.node ? m_links.clockOffsetS(*frame.node) : std::nullopt) {
         Frame here = frame;
@@ -125,9 +125,10 @@ void RunStore::setGaps(const LogGaps &gaps, std::uint64_t damagedLines) {
 void RunStore::takeBody(const Frame &frame, const HeaderFrame &body) {
     m_identity.useRunId(body.run);
     const int node = frame.node.value_or(0);
-    if (body.run.empty() || body.run == runId().toStdString() || !m_log.ofOtherRuns.try_emplace(node, body.run).second)
+    const std::string why = whyLeftOut(node, body, runId().toStdString());
+    if (why.empty() || !m_log.leftOut.try_emplace(node, why).second)
         return;
-    m_messages.take(frame, makeAlert(otherRunsLog, otherRunsLogInWords(node, body.run)));
+    m_messages.take(frame, makeAlert(otherLog, why));
     note(Alerts);
 }
 

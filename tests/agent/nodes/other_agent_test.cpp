@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run on several nodes in which another agent comes as a node that there is, or was.
+// A run on several nodes in which another agent comes as a node that there is, or was, or agent 0 is another program.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -7,9 +7,17 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
+#include "ipc/clock.h"
+#include "ipc/messages.h"
+#include "ipc/node_messages.h"
 #include "tests/agent/nodes_run.h"
+#include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/ranks/master_port.h"
 
 using namespace lockstep;
@@ -27,6 +35,8 @@ void loseAgent(NodesRun &run, int node) {
     std::filesystem::remove_all(run.folder(node).path);
 }
 
+constexpr char tokenOfAll[] = "0123456789abcdef0123456789abcdef";
+
 /// `lockstep-agent run` as node `node` of two, with a home of its own.
 class CommandOfNode {
 public:
@@ -41,7 +51,7 @@ private:
     static std::vector<std::string> command(const TestHome &home, int node, const std::string &id, int port) {
         const std::string token = home.path() + "/token";
         if (!std::filesystem::exists(token))
-            std::ofstream(token) << "0123456789abcdef0123456789abcdef\n";
+            std::ofstream(token) << tokenOfAll << '\n';
         return {
             agentBinary(),  "run",     "--nnodes",     "2",  "--node-rank",      std::to_string(node),
             "--run-id",     id,        "--interface",  "lo", "--join",           "127.0.0.1:" + std::to_string(port),
@@ -150,4 +160,60 @@ TEST_CASE("an agent 0 that is started anew refuses a node whose ranks its predec
     const RunResult here = resultOf(anew.folder(id));
     CHECK((here.state == RunState::Failed));
     CHECK(here.ranks.empty());
+}
+
+TEST_CASE("a node refuses ranks that are none of the run's, and starts none") {
+    using What = NodeMessage::What;
+    const TestHome home;
+    const SystemClock clock;
+    agent::EventLoop loop;
+    agent::NodeListener::Options options;
+    options.address = "127.0.0.1";
+    options.port = freePort();
+    options.token = tokenOfAll;
+    options.runId = makeRunId();
+    auto listener = agent::NodeListener::open(loop, clock, options);
+    REQUIRE(listener);
+
+    std::shared_ptr<agent::LineSocket> node;
+    std::string reason;
+    const auto onLine = [&](std::string_view line) {
+        const auto message = decodeNodeMessage(line);
+        if (!isNodeMessage(line) || !message)
+            return;
+        NodeMessage order;
+        if (message->what == What::Join) {
+            order.what = What::Go;
+            order.number = 0;
+            order.firstRank = -5;
+            order.worldSize = 3;
+            node->send(encode(order) + "\n");
+        } else if (message->what == What::Failed) {
+            reason = message->reason;
+        } else if (message->what == What::Over) {
+            order.what = What::End;
+            order.state = "failed";
+            order.exitCode = exitFailed;
+            node->send(encode(order) + "\n");
+        }
+    };
+    (*listener)->start({[&](int, const Hello &, std::shared_ptr<agent::LineSocket> socket) {
+                            node = std::move(socket);
+                            node->setHandlers({onLine, [&](const std::string &) { loop.quit(); }, {}});
+                            Hello answer;
+                            answer.role = "agent";
+                            answer.run = options.runId;
+                            answer.node = 0;
+                            answer.live = true;
+                            node->send(encode(answer) + "\n");
+                        },
+                        [](const std::string &) {}});
+    CommandOfNode other(home, "other", 1, options.runId, options.port, "epochs=1;steps=5");
+    loop.after(lockstep::test::hangLimit, [&] { loop.quit(); });
+    loop.run();
+    CHECK_MESSAGE(reason.ends_with(": agent 0 asks for ranks -5 to -5 of 3 here; "
+                                   "use one version of Lockstep on all nodes"),
+                  reason);
+    CHECK(other.child().wait() == 1);
+    CHECK(contentsOf(other.folder(options.runId).log(1)).find("\"state\":\"init\"") == std::string::npos);
 }

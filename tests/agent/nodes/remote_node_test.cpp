@@ -40,9 +40,6 @@ public:
 class LinkedNode {
 public:
     explicit LinkedNode(const NodeMessage &join = joinOfTwoRanks()) {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-        m_end = Fd(ends[1]);
         m_node.setHandlers({[this] { ++joins; }, [this](const NodeMessage &failed) { failures.push_back(failed); },
                             [] {}, [this](const LinkFrame &link) { links.push_back(link.link); },
                             [this](const RankExit &exit) {
@@ -53,15 +50,22 @@ public:
                             [this](const TraceInbox::Whole &trace) { traces.push_back(trace.text); },
                             [this](const Control &) { ++controls; },
                             [this](const std::string &message) { oversteps.push_back(message); }});
+        connect(join);
+        log(R"({"type":"header","mono_ns":1,"wall_us":1,"format":1,"run":"r","host":"hostB"})");
+        hear();
+        if (m_node.log())
+            go(0);
+    }
+    /// For the first time or again.
+    void connect(const NodeMessage &join) {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+        m_end = Fd(ends[1]);
         Hello hello;
         hello.agent = "a";
         hello.name = "hostB";
         REQUIRE(m_node.connect(LineSocket::open(m_loop, clock, Fd(ends[0]), {}), hello));
         say(join);
-        log(R"({"type":"header","mono_ns":1,"wall_us":1,"format":1,"run":"r","host":"hostB"})");
-        hear();
-        if (m_node.log())
-            go(0);
     }
     static NodeMessage joinOfTwoRanks() {
         NodeMessage join;
@@ -197,6 +201,8 @@ TEST_CASE("a node's agent sends nothing that a rank or agent 0 alone can say, an
     linked.log(R"({"type":"exit")" + times + R"("pid":7,"host":"hostB","code":1})");
     linked.log(R"({"type":"link")" + times + R"("of_node":2,"link":"lost"})");
     linked.log(R"({"type":"alert")" + times + R"("severity":"warning","kind":"restart","message":"all ranks"})");
+    for (const char *rank : {"", R"(,"rank":1)"})
+        linked.log(R"({"type":"header")" + (rank + times) + R"("format":99,"run":"r","host":"hostB"})");
     const auto sample = [&](int rank) {
         linked.log(R"({"type":"device")" + times + R"("interval_s":0.2,"devices":[],"processes":[{"rank":)" +
                    std::to_string(rank) + R"(,"pid":7,"cpu_cores":1}]})");
@@ -279,6 +285,54 @@ TEST_CASE("a node that lists more devices or interfaces than a node may have, or
     CHECK(LinkedNode(most).joins == 1);
 }
 
+TEST_CASE("a node that joins again keeps the ranks, devices and folder that it joined with first") {
+    LinkedNode linked;
+    linked.connect(LinkedNode::joinOfTwoRanks());
+    linked.hear();
+    CHECK(linked.joins == 2);
+    CHECK(linked.oversteps.empty());
+    NodeMessage more = LinkedNode::joinOfTwoRanks();
+    more.processes = 3;
+    more.devices.emplace_back("GPU-2");
+    linked.connect(more);
+    linked.hear();
+    CHECK(linked.joins == 3);
+    REQUIRE(linked.node().join());
+    CHECK(linked.node().join()->processes == 2);
+    CHECK(linked.node().join()->devices == LinkedNode::joinOfTwoRanks().devices);
+    CHECK(linked.oversteps ==
+          std::vector<std::string>{
+              "node 1 (hostB) joins again with 3 ranks instead of 2; what it joined with first counts"});
+}
+
+TEST_CASE("a failure counts for a node's own ranks only, and a reason that names none of them says who reports it") {
+    LinkedNode linked;
+    const std::string own = "rank 2 on hostB exited with code 3", other = "rank 0 on hostA exited with code 3",
+                      report = "node 1 (hostB) reports: ";
+    NodeMessage message;
+    message.what = NodeMessage::What::Failed;
+    const auto failsFor = [&](std::optional<int> rank, const std::string &reason) {
+        message.rank = rank;
+        message.reason = reason;
+        linked.failures.clear();
+        linked.say(message);
+        linked.hear();
+        return linked.failures.empty() ? std::string() : linked.failures.back().reason;
+    };
+    CHECK(failsFor(0, other).empty());
+    CHECK(linked.oversteps ==
+          std::vector<std::string>{
+              "node 1 (hostB) reports for rank 0, and it has ranks 1 to 2; what it says of others is left out"});
+    CHECK(failsFor(2, own) == own);
+    CHECK(failsFor(2, other) == report + other);
+    CHECK(failsFor({}, "rank 10 on hostA is broken") == report + "rank 10 on hostA is broken");
+    message.what = NodeMessage::What::Over;
+    message.state = "failed";
+    CHECK(failsFor({}, other).empty());
+    REQUIRE(linked.node().over());
+    CHECK(linked.node().over()->reason == report + other);
+}
+
 TEST_CASE("a failure or an end that a node reports never reads as success") {
     LinkedNode linked;
     NodeMessage failed;
@@ -312,7 +366,7 @@ TEST_CASE("a failure or an end that a node reports never reads as success") {
     };
     using End = std::pair<std::string, int>;
     CHECK((ends("failed", 0) == End("failed", exitFailed)));
-    CHECK((ends("failed", exitBadArguments) == End("failed", exitBadArguments)));
+    CHECK((ends("failed", exitBadArguments) == End("failed", exitFailed)));
     CHECK((ends("stopped", 0) == End("stopped", exitStopped)));
     CHECK((ends("training", 0) == End("failed", exitFailed)));
     CHECK((ends("fine", 0) == End("failed", exitFailed)));

@@ -34,8 +34,9 @@ bool isLookedAt(std::string_view line) {
     line.remove_prefix(head.size());
     if (line.starts_with(' '))
         line.remove_prefix(1);
-    return std::ranges::any_of(std::array{R"("exit")", R"("steps")", R"("epoch")", R"("state")", R"("heartbeat")"},
-                               [&](std::string_view type) { return line.starts_with(type); });
+    return std::ranges::any_of(
+        std::array{R"("exit")", R"("steps")", R"("epoch")", R"("state")", R"("heartbeat")", R"("header")"},
+        [&](std::string_view type) { return line.starts_with(type); });
 }
 
 /// The rank of a frame that names it where ours do, behind its type. No frame can name another one too: it could not be read.
@@ -174,18 +175,23 @@ bool RemoteNode::isForeign(const Frame &frame) const {
     return otherRankIn(frame) || !canBeOf(m_number, frame) || otherDeviceIn(frame, m_number, *m_join);
 }
 
+void RemoteNode::reportOtherRank(int rank) {
+    overstep(m_reportedRank, "reports for rank " + std::to_string(rank) + ", and " + ownRanks() +
+                                 "; what it says of others is left out");
+}
+
 void RemoteNode::reportForeign(const Frame &frame) {
     if (const std::optional<int> rank = otherRankIn(frame))
-        return overstep(m_reportedRank, "reports for rank " + std::to_string(*rank) + ", and " + ownRanks() +
-                                            "; what it says of others is left out");
+        return reportOtherRank(*rank);
     const std::optional<std::string> device = otherDeviceIn(frame, m_number, *m_join);
     if (device && canBeOf(m_number, frame))
         return overstep(m_reportedDevice, "reports for device " + shortName(*device) +
                                               ", which is not one of its own; such lines are left out");
     const auto *alert = std::get_if<AlertFrame>(&frame.body);
-    overstep(m_reportedFrame, "reports '" + (alert ? alert->kind : std::string(typeOf(frame))) + "' " +
-                                  (frame.rank ? "with" : "without") +
-                                  " a rank, which a further node may not; such lines are left out");
+    const bool header = std::holds_alternative<HeaderFrame>(frame.body) && !frame.rank;
+    const std::string how = header ? "after its log's first line" : frame.rank ? "with a rank" : "without a rank";
+    overstep(m_reportedFrame, "reports '" + (alert ? alert->kind : std::string(typeOf(frame))) + "' " + how +
+                                  ", which a further node may not; such lines are left out");
 }
 
 void RemoteNode::lose(const std::string &why, bool closed) {
@@ -285,7 +291,7 @@ void RemoteNode::onMessage(const NodeMessage &message) {
     case What::Pong:
         return onPong(message);
     case What::Failed:
-        return isPast(message) ? void() : m_handlers.onFailed(soundFailure(message));
+        return onFailed(message);
     case What::Gone:
         if (isPast(message))
             return;
@@ -293,6 +299,7 @@ void RemoteNode::onMessage(const NodeMessage &message) {
         return m_handlers.onGone();
     case What::Over:
         m_over = soundEnd(message);
+        m_over->reason = asReported(m_over->reason);
         return checkEnded();
     case What::TracePart:
         return onTracePart(message);
@@ -305,6 +312,24 @@ void RemoteNode::onMessage(const NodeMessage &message) {
     default:
         return;
     }
+}
+
+void RemoteNode::onFailed(const NodeMessage &message) {
+    if (isPast(message))
+        return;
+    if (message.rank && !isOwn(*message.rank))
+        return reportOtherRank(*message.rank);
+    NodeMessage failed = soundFailure(message);
+    failed.reason = asReported(failed.reason);
+    m_handlers.onFailed(failed);
+}
+
+/// A reason that names one of its ranks is about that rank. Any other could pass for agent 0's, so it says whose it is.
+std::string RemoteNode::asReported(const std::string &reason) const {
+    const auto names = [&](int rank) { return reason.starts_with("rank " + std::to_string(rank) + " on "); };
+    if (reason.empty() || std::ranges::any_of(m_ranks, names))
+        return reason;
+    return "node " + std::to_string(m_number) + " (" + m_title + ") reports: " + reason;
 }
 
 /// Each is a note in agent 0's log, and a message to all ranks.
@@ -345,7 +370,10 @@ void RemoteNode::onJoin(const NodeMessage &message) {
             return lose(log.error().message(), true);
         m_log = std::move(*log);
     }
-    m_join = message;
+    if (!m_join)
+        m_join = message;
+    else if (const std::string change = changeInJoin(*m_join, message); !change.empty())
+        overstep(m_reportedRejoin, "joins again with " + change + "; what it joined with first counts");
     m_closed = false;
     if (m_link != Link::Ended) {
         m_link = Link::Up;

@@ -58,7 +58,7 @@ public:
     [[nodiscard]] int number() const { return m_number; }
     [[nodiscard]] const std::string &title() const { return m_title; }
     [[nodiscard]] const std::string &peer() const { return m_peer; } ///< "10.0.0.2:51234" of its last connection
-    [[nodiscard]] const std::optional<NodeMessage> &join() const { return m_join; }
+    [[nodiscard]] const std::optional<NodeMessage> &join() const { return m_join; } ///< the agent's first
     [[nodiscard]] const std::optional<NodeMessage> &over() const { return m_over; }
     [[nodiscard]] bool connected() const { return m_socket != nullptr; }
     [[nodiscard]] bool isLost() const { return m_link == Link::Lost; }
@@ -88,6 +88,8 @@ private:
     void onMessage(const NodeMessage &message);
     void onJoin(const NodeMessage &message);
     void refuseJoin(const Error &why);
+    void onFailed(const NodeMessage &message);
+    [[nodiscard]] std::string asReported(const std::string &reason) const;
     void onTracePart(const NodeMessage &piece);
     void refuseTrace(const NodeMessage &piece);
     void sendTraceKept(int rank, const std::string &crc);
@@ -96,6 +98,7 @@ private:
     [[nodiscard]] std::string ownRanks() const;
     [[nodiscard]] std::optional<int> otherRankIn(const Frame &frame) const;
     [[nodiscard]] bool isForeign(const Frame &frame) const;
+    void reportOtherRank(int rank);
     void reportForeign(const Frame &frame);
     void overstep(bool &reported, const std::string &does);
     void onPong(const NodeMessage &message);
@@ -130,7 +133,7 @@ private:
     };
     std::map<int, AwaitedTraces> m_awaited; ///< by rank
     bool m_reportedRank = false, m_reportedFrame = false, m_reportedTrace = false, m_reportedRequests = false,
-         m_reportedDevice = false, m_reportedJoin = false;
+         m_reportedDevice = false, m_reportedJoin = false, m_reportedRejoin = false;
     bool m_joinDue = false; ///< one counts after each hello
     std::int64_t m_lostNs = 0, m_askedNs = 0;
     PeerTcpState m_linkWhenLost;

@@ -14,10 +14,6 @@ constexpr int highestExitCode = 255, highestSignal = 64;
 bool isListed(const std::string &device, const NodeMessage &join) {
     return std::ranges::find(join.devices, device) != join.devices.end();
 }
-
-int failureCode(std::optional<int> code) {
-    return code == exitBadArguments ? exitBadArguments : exitFailed;
-}
 } // namespace
 
 Result<void> checkJoin(int node, const NodeMessage &join) {
@@ -38,6 +34,22 @@ Result<void> checkJoin(int node, const NodeMessage &join) {
     return {};
 }
 
+std::string changeInJoin(const NodeMessage &first, const NodeMessage &again) {
+    const int before = first.processes.value_or(1), now = again.processes.value_or(1);
+    if (now != before)
+        return std::to_string(now) + (now == 1 ? " rank" : " ranks") + " instead of " + std::to_string(before);
+    return again.devices != first.devices ? "other devices" : again.shared != first.shared ? "another run folder" : "";
+}
+
+Result<void> checkPlace(int firstRank, int worldSize, int ranks) {
+    if (firstRank >= 0 && worldSize >= ranks && worldSize <= maxRank && firstRank <= worldSize - ranks)
+        return {};
+    const std::int64_t last = std::int64_t(firstRank) + ranks - 1;
+    return fail(Error::failed("agent 0 asks for ranks " + std::to_string(firstRank) + " to " + std::to_string(last) +
+                                  " of " + std::to_string(worldSize) + " here",
+                              "use one version of Lockstep on all nodes"));
+}
+
 std::optional<std::string> otherDeviceIn(const Frame &frame, int node, const NodeMessage &join) {
     const auto otherIn = [&](const auto &devices) -> std::optional<std::string> {
         for (const auto &each : devices)
@@ -53,7 +65,7 @@ std::optional<std::string> otherDeviceIn(const Frame &frame, int node, const Nod
 }
 
 NodeMessage soundFailure(NodeMessage failed) {
-    failed.exitCode = failureCode(failed.exitCode);
+    failed.exitCode = failed.exitCode == exitBadArguments ? exitBadArguments : exitFailed;
     if (failed.code && (*failed.code < 1 || *failed.code > highestExitCode))
         failed.code = exitFailed;
     if (failed.signal && (*failed.signal < 1 || *failed.signal > highestSignal))
@@ -65,9 +77,7 @@ NodeMessage soundEnd(NodeMessage over) {
     const auto said = runStateFrom(over.state);
     const RunState state = said && isFinal(*said) ? *said : RunState::Failed;
     over.state = std::string(toString(state));
-    over.exitCode = state == RunState::Done      ? exitDone
-                    : state == RunState::Stopped ? exitStopped
-                                                 : failureCode(over.exitCode);
+    over.exitCode = state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed;
     return over;
 }
 

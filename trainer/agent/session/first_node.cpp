@@ -233,7 +233,7 @@ void FirstNode::onRankFailed(int rank, const ProcessExit &exit, const std::strin
 void FirstNode::onNodeFailed(const NodeMessage &failed) {
     m_cause.onReported(failed, m_local.started() ? m_local.ranks().failure() : std::nullopt, m_local.clock().monoNs());
     if (!m_local.started())
-        return endBeforeStart(RunState::Failed, failed.exitCode.value_or(exitFailed), failed.reason);
+        return endBeforeStart(RunState::Failed, exitFailed, failed.reason);
     m_local.ranks().endWithOthers(failed.reason);
     m_hub->abort(failed.reason);
 }
@@ -320,13 +320,15 @@ void FirstNode::addNodesEnd() {
     const auto &theirs = m_cause.reported();
     if (theirs && !(stopAsked() && end.state == RunState::Stopped)) { // ranks that failed before the stop have failed
         end.state = RunState::Failed;
-        end.resultCode = theirs->exitCode.value_or(exitFailed);
+        // Only a rank of this node can say that the run was asked for wrongly.
+        const auto own = m_local.started() ? m_local.ranks().failure() : std::nullopt;
+        end.resultCode = own ? own->exitCode : exitFailed;
         end.commandCode = theirs->signal ? 128 + *theirs->signal : theirs->code.value_or(exitFailed);
         end.reason = theirs->reason;
     } else if (end.state == RunState::Done && worst && runStateFrom(worst->state) != RunState::Done) {
         end.state = runStateFrom(worst->state).value_or(RunState::Failed);
         end.resultCode = end.commandCode = worst->exitCode.value_or(exitFailed);
-        end.reason = worst->reason;
+        end.reason = end.state == RunState::Stopped && stopAsked() ? "stopped by " + m_stopBy : worst->reason;
     }
     addUnreported();
     if (lost.empty())

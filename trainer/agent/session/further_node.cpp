@@ -5,6 +5,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/agent/nodes/gathered_node_facts.h"
+#include "trainer/agent/nodes/sound_reports.h"
 #include "trainer/agent/ranks/node_plan.h"
 
 namespace lockstep::agent {
@@ -156,9 +157,7 @@ void FurtherNode::onGo(const NodeMessage &message) {
     m_link->ranksStarted();
     if (again)
         m_local.agreeOn({message.epochs.value_or(0), message.steps.value_or(0)});
-    else
-        placeRanks(plan, message.firstRank.value_or(0), message.worldSize.value_or(plan.worldSize));
-    const auto started = again ? m_local.ranks().again(number) : m_local.startRanks();
+    const auto started = again ? m_local.ranks().again(number) : startRanks(message);
     if (started)
         return;
     reportStartFailed(started.error());
@@ -169,6 +168,15 @@ void FurtherNode::onGo(const NodeMessage &message) {
     m_local.endWithoutRanks(RunState::Failed, exitCodeOf(started.error()),
                             "on " + m_local.host() + ": " + started.error().message());
     reportOver();
+}
+
+Result<void> FurtherNode::startRanks(const NodeMessage &go) {
+    LaunchPlan &plan = m_local.plan();
+    const int first = go.firstRank.value_or(0), all = go.worldSize.value_or(plan.worldSize);
+    if (auto fits = checkPlace(first, all, static_cast<int>(plan.ranks.size())); !fits)
+        return fits;
+    placeRanks(plan, first, all);
+    return m_local.startRanks();
 }
 
 void FurtherNode::reportStartFailed(const Error &why) {

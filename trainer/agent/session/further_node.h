@@ -40,6 +40,7 @@ private:
     void endWithoutNode0(const std::string &why);
     void onOrder(const NodeMessage &message);
     void onGo(const NodeMessage &message);
+    Result<void> startRanks(const NodeMessage &go);
     void onAbort(const NodeMessage &message);
     void onStop(const NodeMessage &message);
     void onEnd(const NodeMessage &message);

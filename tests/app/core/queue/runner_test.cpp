@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The queue with a real agent and fake ranks: real processes, sockets, files.
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <optional>
 
 #include <QSignalSpy>
 
@@ -8,8 +11,10 @@
 #include "base/machine_facts.h"
 #include "core_queue_support.h"
 #include "follow/run_follower.h"
+#include "ipc/alerts.h"
 #include "queue/experiment_follower.h"
 #include "queue/experiment_runner.h"
+#include "queue/queue_run.h"
 #include "store/load_run.h"
 #include "store/run_outcome.h"
 #include "store/run_store.h"
@@ -27,6 +32,16 @@ class CoreRunnerTest : public QObject {
         const Recipe recipe =
             *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
         return makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+    }
+    static std::string headerOf(const std::string &run, int format, int node = 0, std::uint64_t seq = 0) {
+        return sealLine(encode(frame(HeaderFrame{format, run, {}}, std::nullopt, 0)), node, seq) + "\n";
+    }
+    /// A run's folder that a newer Lockstep has begun to fill.
+    static std::string newerRun() {
+        const std::string run = makeRunId();
+        std::filesystem::create_directories(runFolder(run).path);
+        write(runFolder(run).log(0), headerOf(run, logFormat + 1));
+        return run;
     }
 
 private Q_SLOTS:
@@ -252,16 +267,7 @@ private Q_SLOTS:
     }
 
     void aRunOfANewerFormatIsRefusedWithASentence() {
-        const std::string run = makeRunId();
-        const RunFolder folder = runFolder(run);
-        QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
-        Frame header;
-        HeaderFrame body;
-        body.format = logFormat + 1;
-        body.run = run;
-        header.body = body;
-        const std::string line = sealLine(encode(header), 0, 0) + "\n";
-        QVERIFY(realFileSystem().writeAtomically(folder.log(0), line).has_value());
+        const std::string run = newerRun();
         RunStore store(QString::fromStdString(run));
         RunFollower follower(&store, QString::fromStdString(run));
         QSignalSpy ended(&follower, &RunFollower::ended);
@@ -269,7 +275,51 @@ private Q_SLOTS:
         QVERIFY(ended.wait(lockstep::test::hangLimitMs));
         QVERIFY2(store.lifecycle().linkSentence().contains(QStringLiteral("newer Lockstep")),
                  qPrintable(store.lifecycle().linkSentence()));
-        QCOMPARE(realFileSystem().readAll(folder.log(0)).value(), line); // untouched
+        const Answer attached = ctl({QStringLiteral("attach"), QString::fromStdString(run)});
+        QCOMPARE(attached.code, 1);
+        QVERIFY2(attached.err.contains("newer Lockstep"), attached.err.constData());
+        QCOMPARE(realFileSystem().readAll(runFolder(run).log(0)).value(), headerOf(run, logFormat + 1)); // untouched
+    }
+
+    void aFurtherNodesNewerLogIsLeftOutAndALaterHeaderSaysNothing() {
+        const std::string run = makeRunId();
+        const RunFolder folder = runFolder(run);
+        std::filesystem::create_directories(folder.path);
+        const Frame alert = frame(makeAlert("disk_low", "node 1's own"), std::nullopt, 0);
+        write(folder.log(0), headerOf(run, logFormat) + headerOf(run, logFormat + 1, 0, 1));
+        write(folder.log(1), headerOf(run, logFormat + 1, 1) + sealLine(encode(alert), 1, 1) + "\n" +
+                                 headerOf(run, logFormat + 1, 1, 2));
+        RunResult result = doneResult(run, 2);
+        result.nodeLogLines = {{1, 3}};
+        write(folder.result(), toJson(result));
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(lockstep::test::hangLimitMs));
+        QVERIFY2(store.lifecycle().link() == LinkState::Finished, qPrintable(store.lifecycle().linkSentence()));
+        const std::string why = "the log of node 1 was written by a newer Lockstep (log format " +
+                                std::to_string(logFormat + 1) + ", this one knows " + std::to_string(logFormat) +
+                                "): none of it counts";
+        QCOMPARE(store.messages().alerts().size(), std::size_t(1));
+        QCOMPARE(store.messages().alerts()[0].alert.message, why);
+        QVERIFY(std::ranges::count(outcomeOf(store).warnings, why) == 1);
+    }
+
+    void aRunThatCanNotBeFollowedIsOverForItsQueueOnlyOnceItsAgentIs() {
+        const std::string run = newerRun();
+        auto locked = FileLock::acquire(runFolder(run).lock(0));
+        QVERIFY(locked.has_value());
+        std::optional<FileLock> agent(std::move(*locked));
+        QueueRun queued(makeRunId());
+        QSignalSpy ended(&queued, &QueueRun::ended);
+        const RunStore *store = queued.follow(run, {});
+        queued.startFollowing();
+        QTRY_VERIFY(store->lifecycle().link() == LinkState::Failed);
+        QCoreApplication::processEvents();
+        QCOMPARE(ended.count(), 0); // it trains on
+        agent.reset();
+        QTRY_COMPARE(ended.count(), 1);
     }
 
     void aRunWhoseRecordIsNoneIsNotTakenForOneOfWhichNothingWasAsked() {
