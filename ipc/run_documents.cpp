@@ -254,6 +254,7 @@ Result<RunRecord> runRecordFromJson(std::string_view text) {
     auto record = readDocument<RunRecord>(text, "config.json", recordLimits.values);
     if (record) {
         record->name = presentTitle(std::move(record->name));
+        record->claims.flags.erase(std::string()); // no flag is without a name
         for (std::string &name : record->deviceNames)
             name = withoutTurns(std::move(name));
         for (MachineRecord &machine : record->machines)
@@ -328,12 +329,30 @@ std::string toJson(const RunResult &result) {
     return toJson(shorter);
 }
 
+namespace {
+
+std::string shortLine(const std::string &name) {
+    return onOneLine(cutText(name, longestReportedName));
+}
+
+void cutNames(Surroundings &around) {
+    around.loadedNode = shortLine(around.loadedNode);
+    around.heldNode = shortLine(around.heldNode);
+    around.throttle.resize(std::min(around.throttle.size(), mostThrottleReasons));
+    for (std::string &reason : around.throttle)
+        reason = shortLine(reason);
+}
+
+} // namespace
+
 Result<RunResult> runResultFromJson(std::string_view text) {
     auto result = readDocument<RunResult>(text, "result.json", resultLimits.values);
     if (result) {
         result->reason = cutText(std::move(result->reason));
         for (std::string &warning : result->warnings)
             warning = cutText(std::move(warning));
+        if (result->surroundings)
+            cutNames(*result->surroundings);
     }
     return result;
 }

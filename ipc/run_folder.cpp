@@ -24,6 +24,7 @@
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
 #include "ipc/host_name.h"
+#include "ipc/printable.h"
 #include "ipc/regular_file.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
@@ -97,7 +98,8 @@ RunStatus unfinished(RunStatus::Kind kind, std::string sentence) {
 }
 
 RunStatus unknownOn(const std::string &host) {
-    return unfinished(RunStatus::Kind::Unknown, "as last seen on " + host + "; whether it still runs there is unknown");
+    return unfinished(RunStatus::Kind::Unknown, "as last seen on " + onOneLine(cutText(host, longestReportedName)) +
+                                                    "; whether it still runs there is unknown");
 }
 
 /// An agent writes several lines a second, which NFS may show a minute late.

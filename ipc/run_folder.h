@@ -280,6 +280,8 @@ struct Energy {
 
 /// Bytes that are kept of a name that somebody else reports: of a host, a device, a signal.
 inline constexpr std::size_t longestReportedName = 200;
+/// Reasons of Surroundings::throttle that are kept: NVML, the kernel and a quota know about a dozen.
+inline constexpr std::size_t mostThrottleReasons = 32;
 
 struct RankExit {
     int rank = 0;

@@ -2,14 +2,19 @@
 #pragma once
 // Only for files in ipc. What else went on at a run as JSON, for result.json and for a node's last message.
 #include "ipc/document_keys_detail.h"
+#include "ipc/placement.h"
 #include "ipc/run_folder.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::documents {
 
-/// A number that a run on one node does not write.
+/// A number of nodes, which a run on one node does not write.
 template <class Keys, class T> void ofSeveral(Keys &keys, const char *key, T &value, int ofOneNode) {
     if (std::same_as<Keys, ReadingKeys> || value != ofOneNode)
         keys(key, value);
+    if constexpr (std::same_as<Keys, ReadingKeys>)
+        if (value < 0 || value > mostNodes)
+            keys.reader().mistake(key, "a whole number from 0 to " + thousands(mostNodes));
 }
 
 template <class Keys, Is<Watching> W> void describe(Keys &keys, W &watching, const std::string &) {

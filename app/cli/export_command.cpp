@@ -7,6 +7,7 @@
 #include "export/tensorboard_writer.h"
 #include "loaded_runs.h"
 #include "output.h"
+#include "store/status_reader.h"
 
 namespace lockstep::cli {
 namespace {
@@ -20,8 +21,9 @@ int exportEventFiles(const ExportOptions &options) {
     const auto runs = runsOf(options.ids);
     if (!runs)
         return complain(runs.error());
+    core::StatusReader statuses;
     for (const std::string &run : *runs) {
-        const auto files = core::exportTensorBoard(options.out, run);
+        const auto files = core::exportTensorBoard(options.out, run, statuses);
         if (!files)
             return complain(files.error());
         for (const std::string &file : *files)

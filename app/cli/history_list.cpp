@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // list: the history as a table, filtered, sorted, grouped by repeats.
+#include <map>
+
 #include <nlohmann/json.hpp>
 #include <QStringList>
 
@@ -185,13 +187,16 @@ struct ListedExperiment {
     int runs = 0, over = 0;
 };
 
-std::vector<ListedExperiment> experiments() {
+std::vector<ListedExperiment> experiments(const std::vector<core::IndexedRun> &runs) {
+    std::map<std::string, const core::IndexedRun *> byId;
+    for (const core::IndexedRun &run : runs)
+        byId.emplace(run.run, &run);
     std::vector<ListedExperiment> out;
     core::ExperimentReader reader;
     for (const std::string &id : core::listExperiments())
         if (auto experiment = reader.read(id)) {
             if (!core::queueOriginOf(id))
-                core::takeEndsWithoutOwner(*experiment);
+                core::takeEndsWithoutOwner(*experiment, byId);
             out.push_back({experiment->id, experiment->title, experimentState(*experiment), experiment->runnableCount(),
                            experiment->overCount()});
         }
@@ -243,7 +248,8 @@ int listCommand(const ListOptions &options) {
     const Result<Listing> listing = makeListing(options);
     if (!listing)
         return complain(listing.error());
-    const std::vector<ListedExperiment> all = listing->chosen ? std::vector<ListedExperiment>() : experiments();
+    const std::vector<ListedExperiment> all =
+        listing->chosen ? std::vector<ListedExperiment>() : experiments(listing->runs);
     if (options.json) {
         printJson(options, *listing, all);
         return Done;

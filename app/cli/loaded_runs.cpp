@@ -10,6 +10,7 @@
 #include "result_text.h"
 #include "store/load_run.h"
 #include "store/run_outcome.h"
+#include "store/status_reader.h"
 
 namespace lockstep::cli {
 namespace {
@@ -27,9 +28,9 @@ std::vector<std::string> eachOnce(const std::vector<std::string> &ids) {
     return out;
 }
 
-Result<std::unique_ptr<core::RunStore>> loadOne(const std::string &id) {
+Result<std::unique_ptr<core::RunStore>> loadOne(const std::string &id, core::StatusReader &statuses) {
     auto store = std::make_unique<core::RunStore>(QString::fromStdString(id));
-    if (const Result<void> loaded = core::loadRun(*store, runFolder(id)); !loaded)
+    if (const Result<void> loaded = core::loadRun(*store, runFolder(id), statuses); !loaded)
         return fail(loaded.error());
     return store;
 }
@@ -68,8 +69,9 @@ Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
                 core::takeEndsWithoutOwner(*experiment);
             loaded.experiment = std::move(*experiment);
         }
+    core::StatusReader statuses;
     for (const std::string &run : *runs) {
-        auto store = loadOne(run);
+        auto store = loadOne(run, statuses);
         if (store)
             loaded.stores.push_back(std::move(*store));
         else if (loaded.experiment)

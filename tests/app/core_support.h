@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // What the core's tests share: a home of their own, frames as an agent logs them, runs on disk.
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+
 #include <QTemporaryDir>
 
 #include "ipc/file_system.h"
@@ -25,6 +30,28 @@ public:
 
 private:
     QTemporaryDir m_folder;
+};
+
+/// How often a file is opened from now on, by whichever process.
+class OpenCount {
+public:
+    explicit OpenCount(const std::string &path) : m_watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+        // Closing too, since equal events that follow each other are one.
+        QVERIFY(::inotify_add_watch(m_watch, path.c_str(), IN_OPEN | IN_CLOSE) >= 0);
+    }
+    ~OpenCount() { ::close(m_watch); }
+    OpenCount(const OpenCount &) = delete;
+    OpenCount &operator=(const OpenCount &) = delete;
+    [[nodiscard]] int soFar() {
+        std::array<inotify_event, 64> events{}; // those of a file have no name
+        for (ssize_t bytes = 0; (bytes = ::read(m_watch, events.data(), sizeof events)) > 0;)
+            for (std::size_t i = 0; i < std::size_t(bytes) / sizeof(inotify_event); ++i)
+                m_count += (events[i].mask & IN_OPEN) != 0 ? 1 : 0;
+        return m_count;
+    }
+
+private:
+    int m_watch, m_count = 0;
 };
 
 /// A machine of so many cores and no GPU.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "ipc/command_template.h"
+#include "ipc/placement.h"
 #include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "tests/qt_test.h"
@@ -151,13 +152,40 @@ private Q_SLOTS:
                  back.error().message().c_str());
     }
 
+    void aNumberOfNodesIsOneThatARunMayHave() {
+        for (const char *key : {"nodes", "nodes_unknown"})
+            for (const int count : {-1, mostNodes, mostNodes + 1}) {
+                const auto back = runResultFromJson("{\"state\":\"done\",\"surroundings\":{\"" + std::string(key) +
+                                                    "\":" + std::to_string(count) + "}}");
+                QCOMPARE(back.has_value(), count == mostNodes);
+            }
+        const auto back = runResultFromJson("{\"state\":\"done\",\"watching\":{\"nodes\":-1}}");
+        QVERIFY(!back);
+        QVERIFY2(back.error().message().find("a whole number from 0 to 4,096") != std::string::npos,
+                 back.error().message().c_str());
+    }
+
+    void aFlagWithoutANameIsNone() {
+        const auto record = runRecordFromJson("{\"flags\":{\"\":\"1\",\"amp\":\"on\"}}");
+        QVERIFY2(record.has_value(), record ? "" : record.error().message().c_str());
+        QCOMPARE(record->claims.flags.size(), std::size_t(1));
+        QVERIFY(record->claims.flags.contains("amp"));
+    }
+
     void endlessSentencesOfAResultAreCut() {
         RunResult result;
         result.state = RunState::Failed;
         result.reason.assign(longestText + 1, 'x');
         result.warnings = {result.reason};
+        result.surroundings.emplace();
+        result.surroundings->loadedNode = result.surroundings->heldNode = result.reason;
+        result.surroundings->throttle.assign(mostThrottleReasons + 1, result.reason);
         const auto back = runResultFromJson(toJson(result));
         QVERIFY(back.has_value());
+        QCOMPARE(back->surroundings->loadedNode.size(), longestReportedName);
+        QCOMPARE(back->surroundings->heldNode.size(), longestReportedName);
+        QCOMPARE(back->surroundings->throttle.size(), mostThrottleReasons);
+        QCOMPARE(back->surroundings->throttle.back().size(), longestReportedName);
         QCOMPARE(back->reason.size(), longestText);
         QCOMPARE(back->warnings.at(0).size(), longestText);
     }

@@ -439,6 +439,9 @@ private Q_SLOTS:
                                          std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
         QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Unknown);
         QVERIFY(readRunStatus(m_folder).sentence.starts_with("as last seen on box;"));
+        write(m_folder.origin(), "{\"host\":\"a\\nb" + std::string(60'000, 'c') + "\"}");
+        QVERIFY(readRunStatus(m_folder).sentence.starts_with("as last seen on a bccc"));
+        QVERIFY(readRunStatus(m_folder).sentence.size() < 2 * longestReportedName);
         write(m_folder.origin(), R"({"host":"box","state":"agent_died"})");
         QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::AgentDied);
     }

@@ -9,6 +9,7 @@
 #include "ipc/run_title.h"
 #include "ipc/sound_values.h"
 #include "store/load_run.h"
+#include "store/status_reader.h"
 
 namespace lockstep::core {
 namespace {
@@ -306,7 +307,8 @@ enum class Curves : std::uint8_t { AsTheyCome, AtTheEnd };
 using Files = std::vector<std::string>;
 
 /// Absent: they have what was made again, so its curves are to be written at the end.
-Result<std::optional<Files>> exported(const std::string &folder, const std::string &run, Curves curves) {
+Result<std::optional<Files>> exported(const std::string &folder, const std::string &run, StatusReader &statuses,
+                                      Curves curves) {
     RunStore store(QString::fromStdString(run));
     std::optional<TensorBoardWriter> writer;
     Result<void> written;
@@ -327,7 +329,7 @@ Result<std::optional<Files>> exported(const std::string &folder, const std::stri
                                                : writer->takeNew(store, *newest);
     };
     const auto takeFrame = [&](const Frame &frame) { takeNew(&frame); };
-    if (auto loaded = loadRun(store, runFolder(run), takeFrame); !loaded)
+    if (auto loaded = loadRun(store, runFolder(run), statuses, takeFrame); !loaded)
         return fail(loaded.error());
     takeNew(nullptr);
     if (!written)
@@ -340,9 +342,15 @@ Result<std::optional<Files>> exported(const std::string &folder, const std::stri
 } // namespace
 
 Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run) {
-    auto files = exported(folder, run, Curves::AsTheyCome);
+    StatusReader statuses;
+    return exportTensorBoard(folder, run, statuses);
+}
+
+Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run,
+                                                   StatusReader &statuses) {
+    auto files = exported(folder, run, statuses, Curves::AsTheyCome);
     if (files && !*files)
-        files = exported(folder, run, Curves::AtTheEnd);
+        files = exported(folder, run, statuses, Curves::AtTheEnd);
     if (!files)
         return fail(files.error());
     return **files;

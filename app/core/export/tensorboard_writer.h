@@ -20,6 +20,7 @@
 #include "store/run_store.h"
 
 namespace lockstep::core {
+class StatusReader;
 
 /// Writes what is new in a run's store. A lock allows one writer per run's folder. Replaces a file from an earlier export of
 /// the same run. What is written stays: where ranks make steps again after a restart, those of the lost attempt remain.
@@ -94,5 +95,8 @@ private:
 /// Exports a run on disk, with every frame but those of attempts that a restart made again; returns the files. A run with such an attempt is
 /// read twice, and its curves have at most as many points as a LossSeries.
 [[nodiscard]] Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run);
+/// The same for one of many runs, as loadRun().
+[[nodiscard]] Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run,
+                                                                 StatusReader &statuses);
 
 } // namespace lockstep::core

@@ -26,8 +26,9 @@
 namespace lockstep::core {
 namespace {
 
-constexpr qint64 largestStatus = 8 << 20;
-constexpr std::uint64_t largestRecord = 2 << 20; ///< that of 1,200 ranks on 64 nodes has 0.4 MiB
+constexpr qint64 largestStatus =
+    qint64(recordLimits.bytes + resultLimits.bytes) + (1 << 20); ///< both, and its sentence
+constexpr std::uint64_t largestRecord = 2 << 20;                 ///< that of 1,200 ranks on 64 nodes has 0.4 MiB
 constexpr std::chrono::seconds statusLimit{60};
 constexpr std::size_t mostOpenLogs = 64; ///< of a run's 4,096: descriptors are few
 
@@ -224,7 +225,8 @@ void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
         words << QString::fromStdString(word);
     const auto answer = [this, done](bool good) {
         Status status;
-        if (good)
+        status.tooLong = m_fetch->bytesAvailable() > largestStatus;
+        if (good && !status.tooLong)
             takeStatus(m_fetch->readAllStandardOutput(), status);
         m_fetch.release()->deleteLater();
         if (m_next)
@@ -242,8 +244,6 @@ void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
 }
 
 void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
-    if (text.size() > largestStatus)
-        return;
     const auto json = documents::objectOrNull({text.constData(), std::size_t(text.size())});
     const auto state = documents::optionalIn<std::string>(json, "state");
     if (!state)

@@ -43,6 +43,7 @@ public:
         std::optional<std::string> record, result;
         std::string state;    ///< starting | running | finished | agent_died | unknown; empty when nobody answered
         std::string sentence; ///< that says it
+        bool tooLong = false; ///< the answer was longer than a record and a result may be: nothing of it was read
     };
     void fetchStatus(std::function<void(const Status &)> done);
 

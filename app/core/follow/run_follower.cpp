@@ -13,6 +13,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/messages.h"
+#include "ipc/printable.h"
 #include "nodes/known_places.h"
 #include "store/run_store.h"
 #include "store/status_reader.h"
@@ -30,8 +31,8 @@ QString fromUtf8(std::string_view utf8) {
 
 RunFollower::RunFollower(RunStore *store, QString runId, CommandPrefix prefix, QObject *parent)
     : QObject(parent), m_store(store), m_runId(std::move(runId)), m_prefix(std::move(prefix)),
-      m_folder(runFolder(m_runId.toStdString())), m_link([this](std::string_view line) { takeFromLink(line); }),
-      m_backoffMs(firstBackoffMs) {
+      m_folder(runFolder(m_runId.toStdString())), m_statuses(std::make_shared<StatusReader>()),
+      m_link([this](std::string_view line) { takeFromLink(line); }), m_backoffMs(firstBackoffMs) {
     m_retry.setSingleShot(true);
     connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
     connect(&m_link, &AgentLink::connected, this, &RunFollower::greet);
@@ -169,7 +170,7 @@ std::optional<std::string> RunFollower::endWithoutResult() const {
     const Result<RunRecord> record = readRunRecord(m_folder);
     if (!record)
         return std::nullopt;
-    RunStatus status = StatusReader().read(m_folder, *record);
+    RunStatus status = m_statuses->read(m_folder, *record);
     return status.kind == RunStatus::Kind::AgentDied ? std::optional(std::move(status.sentence)) : std::nullopt;
 }
 
@@ -257,13 +258,17 @@ void RunFollower::fetchRecord() {
 /// The stream ended as for a finished run: fetches its result, or the reason why there is none.
 void RunFollower::fetchResult() {
     m_copy->fetchStatus([this](const RemoteCopy::Status &status) {
+        if (status.tooLong)
+            return endUnread("the run's record and result there are longer than what is read of a run");
         if (status.record && !m_haveRecord)
             if (const Result<RunRecord> record = runRecordFromJson(*status.record))
                 m_store->setRecord(*record);
-        if (status.result)
-            if (const Result<RunResult> result = runResultFromJson(*status.result);
-                result && mayBeOf(m_runId.toStdString(), *result))
+        if (status.result) {
+            const Result<RunResult> result = runResultFromJson(*status.result);
+            if (result && mayBeOf(m_runId.toStdString(), *result))
                 return finishWith(*result);
+            return endUnread(result ? "it is that of run " + printableName(result->run) : result.error().message());
+        }
         if (status.state == agentDiedState)
             m_copy->keepThatAgentDied();
         if (status.state == agentDiedState || status.state == "unknown") {
@@ -273,6 +278,13 @@ void RunFollower::fetchResult() {
         }
         lost(status.state.empty() ? QString() : QStringLiteral("the result has not come yet"));
     });
+}
+
+/// Another try would bring the same result.
+void RunFollower::endUnread(const std::string &why) {
+    m_store->setLink(LinkState::Unknown, fromUtf8("how it ended is unknown, since its result on " + m_prefix.host +
+                                                  " can't be used: " + why));
+    end();
 }
 
 void RunFollower::takeLine(std::string_view line, int hint) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <QObject>
 #include <QTimer>
@@ -21,6 +22,7 @@
 namespace lockstep::core {
 class RemoteCopy;
 class RunStore;
+class StatusReader;
 
 /// Follows one run from its first frame: reads what is on disk, and gets the rest over a link to its agent (agent_link.h).
 /// Reconnects with back-off (0.25 s to 30 s) and continues from the next number: nothing is lost or duplicated. For a run
@@ -39,6 +41,8 @@ public:
 
     /// Makes the hello say that this process owns the run's queue: its CPU time is then not counted as a viewer's. Before start().
     void setOwnsQueue(bool owns) { m_ownsQueue = owns; }
+    /// For followers of many runs, which share one reader, so that their experiment is read once. Before start().
+    void setStatuses(std::shared_ptr<StatusReader> statuses) { m_statuses = std::move(statuses); }
     void start();
     /// Asks the agent to stop the run; `by` goes into its log. Over the link while it is up (the request then is over when the
     /// agent has answered, or fails with the link), else by a connection of its own. The request may outlive the follower. `experiment` as
@@ -79,6 +83,7 @@ private:
     void readRecord();
     void fetchRecord();
     void fetchResult();
+    void endUnread(const std::string &why);
     void reportGaps();
     [[nodiscard]] Asked request(const Control &control);
     [[nodiscard]] std::string agentsName() const;
@@ -95,6 +100,7 @@ private:
     Decoder m_decoder;
     NodesReplay m_replay;
     std::unique_ptr<RemoteCopy> m_copy;
+    std::shared_ptr<StatusReader> m_statuses; ///< never null
     AgentLink m_link;
     QTimer m_retry; ///< until the files are read again, then connects
     int m_backoffMs;

@@ -12,6 +12,7 @@
 #include "launch/nodes_launcher.h"
 #include "store/run_progress.h"
 #include "store/run_store.h"
+#include "store/status_reader.h"
 
 namespace lockstep::core {
 namespace {
@@ -20,7 +21,7 @@ constexpr int startingMs = 20; // in a turn of the event loop, so that a window 
 
 } // namespace
 
-FollowedRuns::FollowedRuns(QObject *parent) : QObject(parent) {
+FollowedRuns::FollowedRuns(QObject *parent) : QObject(parent), m_statuses(std::make_shared<StatusReader>()) {
     m_more.setSingleShot(true);
     connect(&m_more, &QTimer::timeout, this, &FollowedRuns::startMore);
 }
@@ -68,6 +69,7 @@ void FollowedRuns::follow(const Experiment &experiment) {
         const QString id = QString::fromStdString(entry.run);
         auto &store = m_stores[i] = std::make_unique<RunStore>(id);
         auto &follower = m_followers[i] = std::make_unique<RunFollower>(store.get(), id, *prefix);
+        follower->setStatuses(m_statuses);
         connect(follower.get(), &RunFollower::ended, this, [this, i] {
             for (Turns *turns : allTurns())
                 turns->underWay.erase(i);

@@ -20,6 +20,7 @@
 namespace lockstep::core {
 class RunFollower;
 class RunStore;
+class StatusReader;
 
 /// The runs of an experiment, each followed from its first frame into a store of its own.
 class FollowedRuns : public QObject {
@@ -59,7 +60,8 @@ private:
     void startMore();
     void forget(int entry);
 
-    QTimer m_more; ///< starts further ones
+    QTimer m_more;                            ///< starts further ones
+    std::shared_ptr<StatusReader> m_statuses; ///< of all followers
     std::map<int, std::unique_ptr<RunStore>> m_stores;
     std::map<int, std::unique_ptr<RunFollower>> m_followers; ///< destroyed before their stores
     Turns m_runningHere{std::numeric_limits<std::size_t>::max()};

@@ -6,11 +6,13 @@
 
 #include "follow/agent_control.h"
 #include "follow/run_follower.h"
+#include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "launch/agent_launcher.h"
 #include "launch/nodes_launcher.h"
 #include "launch/place_check.h"
 #include "store/run_failure.h"
+#include "store/run_index.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -199,6 +201,23 @@ void takeEndsWithoutOwner(Experiment &experiment) {
         const EntryEnd end = entryEndOf(*status.result);
         entry.state = end.state;
         entry.reason = end.reason.toStdString();
+    }
+}
+
+void takeEndsWithoutOwner(Experiment &experiment, const std::map<std::string, const IndexedRun *> &runs) {
+    const std::vector<int> currents = experiment.currents();
+    if (currents.empty() || isOwned(experiment.id))
+        return;
+    for (const int current : currents) {
+        ExperimentEntry &entry = experiment.entries[std::size_t(current)];
+        const auto run = runs.find(entry.run);
+        if (run == runs.end() || run->second->experiment != experiment.id)
+            continue;
+        const std::optional<EntryState> state = entryStateFrom(run->second->state);
+        if (!state || !isOver(*state) || !isThere(runFolder(entry.run).result())) // without a result its agent died
+            continue;
+        entry.state = *state;
+        entry.reason = run->second->reason;
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ class NodesLauncher;
 class PlaceCheck;
 class RunFollower;
 class RunStore;
+struct IndexedRun;
 
 /// One run of a queue from its launch to its end: its devices are checked, it is launched, again where a link breaks or a node is
 /// away, followed and stopped. The owner writes down each id before it is launched, and decides what the end means for the queue.
@@ -90,6 +92,9 @@ struct EntryEnd {
 /// Of a queue that nobody owns: gives the runs under way that have ended since, as their files say, their own ends. Of one whose agent
 /// died the reason says so: whoever resumes the queue decides whether it runs again. Writes nothing.
 void takeEndsWithoutOwner(Experiment &experiment);
+/// The same for lists of many experiments: by what the index knows of runs, instead of by their files, whose records may be large. A run
+/// whose agent died stays as it is.
+void takeEndsWithoutOwner(Experiment &experiment, const std::map<std::string, const IndexedRun *> &runs);
 /// Whether a run was refused before its first step. It does not count as a run.
 [[nodiscard]] bool refusedToTrain(const RunStore &store);
 

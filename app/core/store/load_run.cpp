@@ -76,6 +76,12 @@ LogGaps gapsOf(const LogsRead &read, const std::optional<RunResult> &result) {
 } // namespace
 
 Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void(const Frame &)> &onFrame) {
+    StatusReader statuses;
+    return loadRun(store, folder, statuses, onFrame);
+}
+
+Result<void> loadRun(RunStore &store, const RunFolder &folder, StatusReader &statuses,
+                     const std::function<void(const Frame &)> &onFrame) {
     const Result<RunRecord> record = readRunRecord(folder);
     if (!record)
         return fail(
@@ -83,7 +89,7 @@ Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::functi
                           record.error().wayOut.empty() ? "lockstepctl list shows the runs" : record.error().wayOut));
     store.setRecord(*record);
     const RunStatus status =
-        StatusReader().read(folder, *record); // before the logs: they have all lines that a result counts
+        statuses.read(folder, *record); // before the logs: they have all lines that a result counts
     const Result<LogsRead> read = readLogs(store, folder, onFrame);
     if (!read)
         return fail(read.error());

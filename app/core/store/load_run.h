@@ -8,9 +8,13 @@
 
 namespace lockstep::core {
 class RunStore;
+class StatusReader;
 
 /// Reads a run's folder (record, log, result) at once, for tables and exports; calls `onFrame` after each frame.
 [[nodiscard]] Result<void> loadRun(RunStore &store, const RunFolder &folder,
+                                   const std::function<void(const Frame &)> &onFrame = {});
+/// The same for one of many runs: `statuses` is kept over all of them, so that their experiment is read once.
+[[nodiscard]] Result<void> loadRun(RunStore &store, const RunFolder &folder, StatusReader &statuses,
                                    const std::function<void(const Frame &)> &onFrame = {});
 
 } // namespace lockstep::core

@@ -25,14 +25,16 @@ RunStatus StatusReader::read(const RunFolder &folder, const RunRecord &record) {
 }
 
 const StatusReader::Reasons &StatusReader::failuresIn(const std::string &experiment) {
-    const auto [known, isNew] = m_failures.try_emplace(experiment);
-    if (!isNew)
-        return known->second;
+    std::string stamp = experimentStamp(experiment); // before the reading: a change meanwhile is read next time
+    const auto [known, isNew] = m_known.try_emplace(experiment);
+    if (!isNew && known->second.stamp == stamp)
+        return known->second.failures;
+    known->second = {std::move(stamp), {}};
     if (const Result<Experiment> read = readExperiment(experiment))
         for (const ExperimentEntry &entry : read->entries)
             if (entry.state == EntryState::Failed && !entry.run.empty())
-                known->second.emplace(entry.run, entry.reason);
-    return known->second;
+                known->second.failures.emplace(entry.run, entry.reason);
+    return known->second.failures;
 }
 
 } // namespace lockstep::core

@@ -13,7 +13,7 @@
 namespace lockstep::ui {
 namespace {
 constexpr qint64 leastPauseMs = 250;
-constexpr qint64 timesAsLong = 3; ///< the pause after the results were computed, as a multiple of the time that took
+constexpr qint64 timesAsLong = 3; ///< the pause after the results were shown, as a multiple of the time that took
 } // namespace
 
 OpenResults::OpenResults(FollowedWork &work, QObject *parent) : QObject(parent), m_work(work) {
@@ -51,7 +51,10 @@ void OpenResults::recompute() {
     m_targets.setGroups(core::groupsOf(report.table, outcomes));
     m_judgement.setJudgement(std::move(report.judgement));
     Q_EMIT changed();
-    m_recompute.setInterval(int(std::max(leastPauseMs, clock.elapsed() * timesAsLong)));
+    // A timer of no 0 ms, since widgets lay themselves out by events that cause further ones, all before it.
+    QTimer::singleShot(1, this, [this, clock] {
+        m_recompute.setInterval(int(std::max(leastPauseMs, clock.elapsed() * timesAsLong)));
+    });
 }
 
 } // namespace lockstep::ui

@@ -35,7 +35,7 @@ private:
     core::ClassAccuracyModel m_classes;
     core::JudgementModel m_judgement;
     core::TargetModel m_targets;
-    QTimer m_recompute;
+    QTimer m_recompute{this};
 };
 
 } // namespace lockstep::ui

@@ -55,6 +55,7 @@ void PicturedRuns::followPinned() {
         Foreign next;
         next.store = std::make_unique<core::RunStore>(runId);
         next.follower = std::make_unique<core::RunFollower>(next.store.get(), runId);
+        next.follower->setStatuses(m_statuses);
         next.follower->start();
         m_foreign.push_back(std::move(next));
     }

@@ -9,6 +9,7 @@
 #include "follow/run_follower.h"
 #include "models/run_choice_model.h"
 #include "models/run_set.h"
+#include "store/status_reader.h"
 
 namespace lockstep::ui {
 
@@ -36,6 +37,7 @@ private:
     [[nodiscard]] bool isOpen(const QString &runId) const;
 
     core::RunSet &m_open;
+    std::shared_ptr<core::StatusReader> m_statuses = std::make_shared<core::StatusReader>(); ///< of m_foreign
     std::vector<Foreign> m_foreign;
     core::RunSet m_runs{this};
     core::RunChoiceModel m_choice{&m_runs};

@@ -12,8 +12,6 @@ namespace lockstep::agent {
 
 namespace {
 
-constexpr std::size_t mostReasons = 32; ///< of all nodes; NVML, the kernel and a quota know about a dozen
-
 double shareOf(std::optional<double> seconds, const Surroundings &around) {
     return seconds.value_or(0) / around.measuredS;
 }
@@ -27,7 +25,7 @@ std::pair<double, double> loadOn(const Surroundings &around) {
 void addReasons(const Surroundings &around, std::vector<std::string> &all) {
     for (const std::string &reason : around.throttle) {
         const std::string known = onOneLine(reason.substr(0, utf8Boundary(reason, longestReportedName)));
-        if (all.size() < mostReasons && std::ranges::find(all, known) == all.end())
+        if (all.size() < mostThrottleReasons && std::ranges::find(all, known) == all.end())
             all.push_back(known);
     }
 }

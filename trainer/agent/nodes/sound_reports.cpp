@@ -5,6 +5,7 @@
 
 #include "ipc/json_writer.h"
 #include "trainer/agent/ranks/node_plan.h"
+#include "trainer/agent/ranks/rank_process.h"
 
 namespace lockstep::agent {
 
@@ -82,7 +83,7 @@ NodeMessage soundEnd(NodeMessage over) {
 }
 
 RankExit soundExit(int rank, const ExitFrame &exit) {
-    return {rank, shortName(exit.host), exit.code, exit.signal, shortName(exit.signalName)};
+    return {rank, shortName(exit.host), exit.code, exit.signal, exit.signal ? signalName(*exit.signal) : ""};
 }
 
 EpochNumbers::Made lesserMade(const EpochNumbers::Made &here, const NodeMessage &gone) {

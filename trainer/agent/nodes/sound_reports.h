@@ -30,7 +30,7 @@ inline constexpr std::size_t mostDevicesOfNode = 1024;
 [[nodiscard]] NodeMessage soundFailure(NodeMessage failed);
 /// With a state that is an end, and its exit code. An unknown state is a failure.
 [[nodiscard]] NodeMessage soundEnd(NodeMessage over);
-/// How the frame's rank ended, with names of longestReportedName bytes at most.
+/// How the frame's rank ended, with a host's name of longestReportedName bytes at most and the signal's own name.
 [[nodiscard]] RankExit soundExit(int rank, const ExitFrame &exit);
 /// The lesser of what was made here and what `gone` says of its node: between nothing and what was made here.
 [[nodiscard]] EpochNumbers::Made lesserMade(const EpochNumbers::Made &here, const NodeMessage &gone);

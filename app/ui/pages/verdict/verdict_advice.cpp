@@ -111,7 +111,8 @@ void VerdictAdvice::rebuild() {
             m_layout->addWidget(makeRow(row));
         }
     if (m_count > mostRows)
-        m_layout->addWidget(makeLabel(firstRowsText(mostRows, m_count), "muted", this));
+        m_layout->addWidget(
+            makeLabel(tr("%1; an export has all").arg(firstRowsText(mostRows, m_count)), "muted", this));
     m_buttons.refresh();
     Q_EMIT changed();
 }

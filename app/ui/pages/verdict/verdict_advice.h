@@ -18,7 +18,8 @@ class VerdictAdvice : public QWidget {
 public:
     VerdictAdvice(const Theme &theme, core::JudgementModel &model, core::JudgementModel::Kind kind,
                   QWidget *parent = nullptr);
-    static constexpr int mostRows = 100;                ///< the first are shown, and a line below says so
+    /// The first are shown, and a line below says so: Qt lays all their texts out whenever a row changes.
+    static constexpr int mostRows = 20;
     [[nodiscard]] int count() const { return m_count; } ///< of all rows
     [[nodiscard]] SuggestionButtons &buttons() { return m_buttons; }
 

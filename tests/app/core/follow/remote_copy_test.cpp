@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A viewer's copy of a run elsewhere: what it may write, and where it must not.
-#include <array>
 #include <csignal>
 
-#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -234,18 +232,13 @@ private Q_SLOTS:
             log += line + "\n";
         write(runFolder(run).log(0), log);
         write(runFolder(run).result(), toJson(doneResult(run, 201)));
-        const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        // Closing too, since equal events that follow each other are one.
-        QVERIFY(::inotify_add_watch(watch, runFolder(run).config().c_str(), IN_OPEN | IN_CLOSE) >= 0);
+        OpenCount opens(runFolder(run).config());
         RunStore store(QString::fromStdString(run));
         RunFollower follower(&store, QString::fromStdString(run));
         QSignalSpy ended(&follower, &RunFollower::ended);
         follower.start();
         QVERIFY(ended.wait(test::hangLimitMs));
-        std::array<inotify_event, 1024> events{}; // those of a file have no name
-        const ssize_t bytes = ::read(watch, events.data(), sizeof events);
-        ::close(watch);
-        QCOMPARE(bytes, ssize_t(2 * sizeof(inotify_event)));
+        QCOMPARE(opens.soFar(), 1);
         QCOMPARE(store.identity().record()->name, ddpRecord(run).name);
     }
 
@@ -312,6 +305,50 @@ private Q_SLOTS:
         status = statusSaid(copy);
         QVERIFY(status.record);
         QCOMPARE(readRunRecord(folder)->machines.size(), std::size_t(64));
+    }
+
+    void aResultIsReadHoweverLongOneMayBeAndNothingOfALongerAnswer() {
+        const std::string answer = m_home->path() + "/answer";
+        const auto finished = [&](std::size_t mebibytes) {
+            write(answer, "{\"state\":\"finished\",\"record\":{},\"result\":{\"state\":\"done\",\"pad\":\"" +
+                              std::string(mebibytes << 20, 'x') + "\"}}");
+        };
+        RemoteCopy copy(runFolder(id), id, saying("cat " + answer));
+        QVERIFY(copy.open());
+        finished(15);
+        RemoteCopy::Status status = statusSaid(copy);
+        QVERIFY(status.result && !status.tooLong);
+        QVERIFY(readRunResult(runFolder(id)).has_value());
+        finished(26);
+        status = statusSaid(copy);
+        QVERIFY(status.tooLong && !status.result && status.state.empty());
+    }
+
+    void aFollowerEndsWhereTheResultCanNotBeUsed() {
+        Hello hello;
+        hello.role = "agent";
+        hello.run = id;
+        const std::string answer = m_home->path() + "/answer";
+        const CommandPrefix far =
+            saying("case \"$*\" in *status*) cat '" + answer + "';; *) echo '" + encode(hello) + "';; esac");
+        QVERIFY(rememberPlace(far).has_value());
+        const std::string begin = "{\"state\":\"finished\",\"record\":{},\"result\":{\"state\":\"done\",\"run\":\"";
+        const auto endsFor = [&](const std::string &result, const char *why) {
+            write(answer, begin + result);
+            RunStore store(QString::fromStdString(id));
+            RunFollower follower(&store, QString::fromStdString(id), far);
+            QSignalSpy ended(&follower, &RunFollower::ended);
+            follower.start();
+            QVERIFY(ended.wait(test::hangLimitMs));
+            QVERIFY(store.lifecycle().link() == LinkState::Unknown);
+            const QString sentence = store.lifecycle().linkSentence();
+            QVERIFY2(sentence.startsWith("how it ended is unknown, since its result on far can't be used: "),
+                     qPrintable(sentence));
+            QVERIFY2(sentence.contains(QString::fromUtf8(why)), qPrintable(sentence));
+        };
+        endsFor(std::string(std::size_t(26) << 20, 'x') + "\"}}", "are longer than what is read of a run");
+        endsFor("20260102T030405Z-01234567\"}}", "it is that of run 20260102T030405Z-01234567");
+        endsFor(id + "\",\"log_lines\":-1}}", "log_lines");
     }
 
     void theLogsOfManyNodesAreNotAllHeldOpen() {

@@ -9,7 +9,9 @@
 #include "nodes/known_places.h"
 #include "queue/followed_runs.h"
 #include "queue/queue_bridge.h"
+#include "store/load_run.h"
 #include "store/run_store.h"
+#include "store/status_reader.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -33,10 +35,10 @@ Experiment ofNewRuns(int count) {
 }
 
 /// A run of that experiment without an end, as an agent in job 1 on node n1 writes it into a folder that this machine shares.
-std::string runInSlurm(const std::string &experiment) {
+std::string runInSlurm(const std::string &experiment, std::uint32_t number = 1) {
     RunRecord record = ddpRecord({});
     record.experiment = experiment;
-    const std::string run = finishedRun(1, &record);
+    const std::string run = finishedRun(number, &record);
     std::filesystem::remove(runFolder(run).result());
     std::vector<Frame> frames = ddpRecording();
     LinkFrame link;
@@ -112,6 +114,47 @@ private Q_SLOTS:
         const Answer shown = ctl({QStringLiteral("show"), id});
         QVERIFY2(shown.out.contains("failed: " + QByteArray::fromStdString(reason)), shown.out.constData());
         QVERIFY2(shown.out.contains("link to n2 was up when last seen"), shown.out.constData());
+    }
+
+    void theEndsOfManyRunsElsewhereCostOneReadingOfTheirExperiment() {
+        constexpr int count = 12;
+        Experiment experiment = ofOneRun(EntryState::Failed);
+        experiment.entries[0].reason = "its Slurm job ended without a result";
+        for (int i = 0; i < count; ++i) {
+            ExperimentEntry &entry =
+                i == 0 ? experiment.entries[0] : experiment.entries.emplace_back(experiment.entries[0]);
+            entry.planned.repeat = i + 1;
+            entry.run = runInSlurm(experiment.id, std::uint32_t(i) + 1);
+        }
+        QVERIFY(writeExperiment(experiment).has_value());
+        OpenCount opens(experimentFolder(experiment.id).json());
+        FollowedRuns runs;
+        runs.follow(experiment);
+        const auto ended = [&] {
+            return std::ranges::count_if(runs.stores(), [](const RunStore *store) {
+                return store->lifecycle().linkSentence() == u"failed: its Slurm job ended without a result";
+            });
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(int(ended()), count, test::hangLimitMs);
+        QCOMPARE(opens.soFar(), 1);
+        StatusReader statuses;
+        const auto loaded = [&](std::size_t entry) {
+            RunStore store(QString::fromStdString(experiment.entries[entry].run));
+            return loadRun(store, runFolder(experiment.entries[entry].run), statuses)
+                       ? store.lifecycle().linkSentence().toStdString()
+                       : std::string();
+        };
+        for (std::size_t i = 0; i < std::size_t(count); ++i)
+            QCOMPARE(loaded(i), "failed: " + experiment.entries[i].reason);
+        QCOMPARE(opens.soFar(), 2);
+        if (useFakeRanks()) {
+            const Answer shown = ctl({QStringLiteral("show"), QString::fromStdString(experiment.id)});
+            QVERIFY2(shown.code == 0, shown.err.constData());
+            QVERIFY(opens.soFar() - 2 < count);
+        }
+        experiment.entries[1].reason = "its node has failed"; // as its owner has found since
+        QVERIFY(writeExperiment(experiment).has_value());
+        QCOMPARE(loaded(1), std::string("failed: its node has failed"));
     }
 
     void aFewOfManyRunningRunsAreFollowedAtATime() {

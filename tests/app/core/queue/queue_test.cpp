@@ -421,6 +421,22 @@ private Q_SLOTS:
         QVERIFY(read(id).entries[0].state == EntryState::Running); // its next owner writes it down
     }
 
+    void aListReadsNoRecordAgainForTheExperimentsThatNameItsRun() {
+        const std::string id = withAnEndedRun(4);
+        Experiment other = fourQueued();
+        other.entries[0].run = read(id).entries[0].run;
+        other.entries[0].state = EntryState::Running;
+        QVERIFY(writeExperiment(other).has_value());
+        const QStringList list = {QStringLiteral("list"), QStringLiteral("--json")};
+        QCOMPARE(ctl(list).code, 0); // which makes the index
+        OpenCount opens(runFolder(other.entries[0].run).config());
+        const auto listed = nlohmann::json::parse(ctl(list).out.toStdString(), nullptr, false);
+        QCOMPARE(opens.soFar(), 0);
+        QCOMPARE(listed["experiments"].size(), std::size_t(2));
+        for (const auto &one : listed["experiments"])
+            QCOMPARE(one.value("over", -1), one.value("experiment", "") == id ? 1 : 0);
+    }
+
     void aRunThatHasEndedIsNotAskedWhereNobodyOwnsItsQueue() {
         for (const QueueRequest &one : {request(Kind::Stop), request(Kind::Skip, 0)}) {
             const std::string id = withAnEndedRun(one.kind == Kind::Stop ? 2 : 3);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Experiments of different outcome, as the window shows them: the first screen of Verdict answers whether DP and DDP are worth it, and
 // why. With LOCKSTEP_SHOTS each is a picture.
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QTimer>
 
 #include "app/ui/pages/shared/use_model.h"
 #include "app/ui/pages/verdict/verdict_bars.h"
@@ -222,6 +224,32 @@ private Q_SLOTS:
         QCOMPARE(cell(2500, 4), core::percent(0.75, 0));
         QCOMPARE(cell(2500, 5), core::percent(std::nullopt, 0));
         QCOMPARE(cell(0, 4), core::percent(std::nullopt, 0));
+    }
+
+    void thePauseBeforeResultsAreJudgedAgainCountsWhatShowingThemTook() {
+        constexpr int showingMs = 120;
+        const std::string id = uitest::writeExperimentOnDisk({.firstRun = 341});
+        Workspace workspace;
+        connect(&workspace, &Workspace::resultsChanged, this, [this] { // as a layout does
+            QMetaObject::invokeMethod(
+                this,
+                [this] {
+                    QMetaObject::invokeMethod(
+                        this,
+                        [] {
+                            QElapsedTimer clock;
+                            clock.start();
+                            while (clock.elapsed() < showingMs) {
+                            }
+                        },
+                        Qt::QueuedConnection);
+                },
+                Qt::QueuedConnection);
+        });
+        const auto *pause = workspace.results().findChild<QTimer *>();
+        QVERIFY(pause);
+        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
+        QTRY_VERIFY(pause->interval() >= 3 * showingMs);
     }
 
     void runsFailed() {

@@ -284,7 +284,7 @@ private Q_SLOTS:
         QCOMPARE(advice.count(), 1000);
         QCOMPARE(advice.buttons().all().size(), VerdictAdvice::mostRows);
         const auto labels = advice.findChildren<QLabel *>();
-        QCOMPARE(labels.back()->text(), QStringLiteral("The first 100 of 1,000 are shown"));
+        QCOMPARE(labels.back()->text(), QStringLiteral("The first 20 of 1,000 are shown; an export has all"));
     }
 
     void aWaterfallStartsEachCauseWhereTheLastOneEnded() {
