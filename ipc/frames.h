@@ -107,7 +107,8 @@ struct StateFrame {
     /// DP: samples per replica, e.g. {32, 32}.
     std::vector<std::int64_t> replicaBatch;
     About about; ///< with `init`, from scripts; later what they have found out since
-    /// With `init`: of the trainer its data, of a script its own Python files. At most mostFiles.
+    /// With `init`: of the trainer its data, and of rank 0 what its model starts from, after the setting that leads there
+    /// ("bert_dir/vocab.txt"); of a script its own Python files. At most mostFiles.
     FileDigests files;
     /// With `init`, of a script that knows nothing of Lockstep: its process counts epochs from 1 and steps from 0,
     /// whatever it goes on from. The log has their numbers in the run (trainer/agent/log/epoch_numbers.h).

@@ -77,7 +77,7 @@ void encodeTexts(benchmark::State &state, const WordPiece &words, const std::vec
 
 void makeTokenizer(benchmark::State &state, const Corpus &corpus) {
     for (auto _ : state)
-        benchmark::DoNotOptimize(WordPiece::ofVocabulary(corpus.vocabulary, true, corpus.name));
+        benchmark::DoNotOptimize(WordPiece::ofVocabulary(corpus.vocabulary, {}, corpus.name));
 }
 
 } // namespace
@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "bench_tokenizer: %s\n", corpus.error().message().c_str());
         return exitCodeOf(corpus.error());
     }
-    const auto words = WordPiece::ofVocabulary(corpus->vocabulary, true, corpus->name);
+    const auto words = WordPiece::ofVocabulary(corpus->vocabulary, {}, corpus->name);
     if (!words) {
         std::fprintf(stderr, "bench_tokenizer: %s\n", words.error().message().c_str());
         return exitCodeOf(words.error());

@@ -14,7 +14,7 @@ using namespace lockstep::fuzz;
 namespace {
 
 void tokenize(std::string_view vocabulary, std::string_view text) {
-    const auto words = trainer::WordPiece::ofVocabulary(vocabulary, true, "vocab.txt");
+    const auto words = trainer::WordPiece::ofVocabulary(vocabulary, {}, "vocab.txt");
     if (!words)
         return requireOneSentence(words.error());
     for (const std::int32_t token : words->encode(text, 64))

@@ -19,6 +19,7 @@ OUT = Path(__file__).resolve().parents[2] / "trainer/data/bert_character_data.cp
 ALL = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 HANGUL = range(0xAC00, 0xD7A4)  # decomposed by arithmetic
 cased, uncased, nfd = BertNormalizer(lowercase=False), BertNormalizer(), NFD()
+lowered, bare = BertNormalizer(strip_accents=False), BertNormalizer(lowercase=False, strip_accents=True)
 pre = BertPreTokenizer()
 
 
@@ -83,26 +84,32 @@ def pair(bounds):
 
 def main():
     made = {point: cased.normalize_str(chr(point)) for point in ALL}
-    folded = {point: uncased.normalize_str(chr(point)) for point in ALL}
+    stripped = {point: bare.normalize_str(chr(point)) for point in ALL}
     removed = [point for point in ALL if made[point] == ""]
     spaces = [point for point in ALL if made[point] == " "]
     ideographs = [point for point in ALL if len(made[point]) == 3]
     assert all(made[point] in ("", " ", chr(point), f" {chr(point)} ") for point in ALL)
     plain = set(ALL) - set(removed) - set(spaces)
     punctuation = [point for point in sorted(plain) if len(pre.pre_tokenize_str(f"a{chr(point)}b")) == 3]
-    marks = [point for point in sorted(plain) if folded[point] == ""]
+    marks = [point for point in sorted(plain) if stripped[point] == ""]
     ending = {point for point in marks if any(is_starter(ord(part)) for part in nfd.normalize_str(chr(point)))}
-    moved = classes_of(point for point in sorted(plain) if folded[point] == chr(point) and not is_starter(point))
-    changed = {point: folded[point].strip() for point in sorted(plain)
-               if folded[point] and folded[point].strip() != chr(point) and point not in HANGUL}
-    assert all(uncased.normalize_str(part).strip() == part for text in changed.values() for part in text)
-    steps, runs = mappings({point: ord(text) for point, text in changed.items() if len(text) == 1})
-    assert not set(changed.values()) & set(map(chr, moved))
-    several = {point: text for point, text in changed.items() if len(text) > 1}
+    moved = classes_of(point for point in sorted(plain) if stripped[point] == chr(point) and not is_starter(point))
+    bases = {point: stripped[point].strip() for point in sorted(plain)
+             if stripped[point] and stripped[point].strip() != chr(point) and point not in HANGUL}
+    assert all(bare.normalize_str(part).strip() == part for text in bases.values() for part in text)
+    assert not set(bases.values()) & set(map(chr, moved))
     for point in HANGUL:
         index = point - 0xAC00
         parts = [0x1100 + index // 588, 0x1161 + index % 588 // 28] + ([0x11A7 + index % 28] if index % 28 else [])
-        assert folded[point] == "".join(map(chr, parts))
+        assert stripped[point] == "".join(map(chr, parts))
+    lower = {point: lowered.normalize_str(chr(point)).strip() for point in sorted(plain)
+             if lowered.normalize_str(chr(point)).strip() != chr(point)}
+    assert all(lowered.normalize_str(part).strip() == part for text in lower.values() for part in text)
+    assert not set(lower) & (set(moved) | set(marks))
+    for point in plain:  # both at once are one after the other
+        both = "".join(lower.get(ord(part), part) for part in stripped[point].strip())
+        assert uncased.normalize_str(chr(point)).strip() == both
+    assert not any(ord(part) in lower for text in bases.values() if len(text) > 1 for part in text)
 
     text = ["// SPDX-License-Identifier: MIT",
             f"// Written by tests/trainer/bert_characters.py, which asked tokenizers {tokenizers.__version__}: change it there.",
@@ -117,16 +124,21 @@ def main():
         text.append(array("Range", name, comment, [pair(bounds) for bounds in ranges(points)]))
     text.append(array("Moved", "moved", "Kept, but sorted among their neighbours by their combining class.",
                       [pair((point, order)) for point, order in moved.items()]))
-    text.append(array("Step", "steps", "Lower case and base letters, where those of every step-th character count up too.",
-                      [pair(step) for step in steps]))
-    text.append(array("char32_t", "runs", "The others: a first character, how many follow one another, what each becomes.",
-                      [", ".join(f"{number:#x}" for number in (first, len(targets), *targets)) for first, targets in runs]))
-    text.append(array("Several", "several", "Characters that become two or three.",
-                      [f"{{{point:#x},~{pair(map(ord, parts))}}}" for point, parts in several.items()]))
+    for name, title, targets in (("base", "Base letters", bases), ("lower", "Lower case", lower)):
+        steps, runs = mappings({point: ord(text) for point, text in targets.items() if len(text) == 1})
+        text.append(array("Step", f"{name}Steps", f"{title}, where those of every step-th character count up too.",
+                          [pair(step) for step in steps]))
+        text.append(array("char32_t", f"{name}Runs",
+                          f"{title} of the others: a first character, how many follow one another, what each becomes.",
+                          [", ".join(f"{number:#x}" for number in (first, len(found), *found)) for first, found in runs]))
+        text.append(array("Several", f"{name}Several", f"{title} of two or three characters.",
+                          [f"{{{point:#x},~{pair(map(ord, parts))}}}" for point, parts in targets.items()
+                           if len(parts) > 1]))
     text.append("} // namespace\n")
     for kind, name in (("Range", "removed"), ("Range", "spaces"), ("Range", "ideographs"), ("Range", "punctuation"),
-                       ("Range", "marks"), ("Range", "endingMarks"), ("Moved", "moved"), ("Step", "steps"),
-                       ("char32_t", "runs"), ("Several", "several")):
+                       ("Range", "marks"), ("Range", "endingMarks"), ("Moved", "moved"), ("Step", "baseSteps"),
+                       ("char32_t", "baseRuns"), ("Several", "baseSeveral"), ("Step", "lowerSteps"), ("char32_t", "lowerRuns"),
+                       ("Several", "lowerSeveral")):
         text.append(f"std::span<const {kind}> {name}() {{ return {name}Data; }}")
     text.append("\n} // namespace lockstep::trainer::bert\n")
     OUT.write_text("\n".join(text))

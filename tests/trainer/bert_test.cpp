@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "ipc/models.h"
+#include "ipc/sha256.h"
 #include "tests/trainer/peers.h"
 #include "tests/trainer/trainer_process.h"
 #include "trainer/data/safetensors.h"
@@ -236,6 +237,14 @@ TEST_SUITE("bert") {
             double right = 0, all = 0;
             REQUIRE(bool(tested >> right >> all));
             CHECK(*readSummary(folder / "s").testAccuracy == doctest::Approx(right / all));
+            const auto states = bodiesOf<StateFrame>(readFrames(folder / "f"), 0);
+            REQUIRE_FALSE(states.empty());
+            for (const std::string name : {"config.json", "model.safetensors", "vocab.txt"}) {
+                CAPTURE(name);
+                const auto digest = states.front().files.find("bert_dir/" + name);
+                REQUIRE(digest != states.front().files.end());
+                CHECK(digest->second == sha256Hex(readFile(smallBert().path() + "/" + name)));
+            }
         }
     }
 
@@ -327,6 +336,61 @@ TEST_SUITE("bert") {
                                   together.narrow(0, i, 1), 1e-9, 1e-12));
     }
 
+    TEST_CASE("the padding token within a text is one of its tokens, as in transformers") {
+        torch::manual_seed(3);
+        Bert model({.vocabulary = 60, .hidden = 32, .layers = 2, .heads = 4, .intermediate = 64, .positions = 40}, 3,
+                   0.0);
+        const auto tokens = torch::tensor({2, 0, 0, 7, 3, 0, 2, 5, 6, 3, 0, 0}, torch::kInt64).view({2, 6});
+        const auto before = model.forward(tokens);
+        const torch::NoGradGuard noGrad;
+        model.named_parameters()["bert.embeddings.word_embeddings.weight"][0].normal_();
+        const auto after = model.forward(tokens);
+        CHECK_FALSE(torch::allclose(after[0], before[0]));
+        CHECK(torch::allclose(after[1], before[1], 1e-6, 1e-9));
+    }
+
+    TEST_CASE("a trained head's rows go to the labels that its folder names; one of other labels is used as it stands, "
+              "and that is said") {
+        const TempFolder source, folder;
+        writeText(source / "config.json",
+                  R"({"vocab_size": 60, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+                      "intermediate_size": 8, "max_position_embeddings": 16})");
+        writeText(source / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n");
+        Bert trained({.vocabulary = 60, .hidden = 8, .layers = 1, .heads = 2, .intermediate = 8, .positions = 16}, 3,
+                     0.0);
+        std::vector<std::pair<std::string, torch::Tensor>> state;
+        for (const auto &item : trained.named_parameters())
+            state.emplace_back(item.key(), item.value());
+        const auto write = [&](const std::vector<std::string> &labels) {
+            REQUIRE(writeBertFolder(folder.path(), source.path(), state, labels));
+        };
+        std::vector<std::string> said;
+        const auto headFor = [&](const std::vector<std::string> &labels) {
+            const auto made = makeModel(
+                "bert", {.classes = 3, .folder = folder.path(), .labels = labels, .warn = [&](const std::string &text) {
+                             said.push_back(text);
+                         }});
+            REQUIRE(made.has_value());
+            return (*made)->named_parameters()["classifier.weight"].detach().clone();
+        };
+        const torch::Tensor own = trained.named_parameters()["classifier.weight"].detach();
+        write({"pos", "neg", "neu"});
+        const torch::Tensor sorted = headFor({"neg", "neu", "pos"});
+        CHECK(torch::equal(sorted[0], own[1]));
+        CHECK(torch::equal(sorted[1], own[2]));
+        CHECK(torch::equal(sorted[2], own[0]));
+        CHECK(torch::equal(headFor({}), own));
+        CHECK(said.empty());
+        CHECK(torch::equal(headFor({"a", "b", "c"}), own));
+        REQUIRE(said.size() == 1);
+        CHECK(
+            said.front().ends_with("/config.json names its head's labels \"pos\", \"neg\", \"neu\", and the data's are "
+                                   "\"a\", \"b\", \"c\": the head's rows are used for these in their order"));
+        write({"LABEL_0", "LABEL_1", "LABEL_2"}); // as transformers counts labels that have no names
+        CHECK(torch::equal(headFor({"0", "1", "2"}), own));
+        CHECK(said.size() == 1);
+    }
+
     TEST_CASE("dropout draws while training, also in attention, and from the model's own generator") {
         Bert model({.vocabulary = 60, .hidden = 32, .layers = 2, .heads = 4, .intermediate = 64, .positions = 40}, 3,
                    {});
@@ -362,6 +426,8 @@ TEST_SUITE("bert") {
         CHECK(refusal().find("its hidden_act is relu") != std::string::npos);
         writeText(folder / "config.json", R"({"hidden_size": 30, "num_attention_heads": 4})");
         CHECK(refusal().find("hidden_size 30") != std::string::npos);
+        writeText(folder / "config.json", R"({"is_decoder": true})");
+        CHECK(refusal().find("its is_decoder is true, and only false is supported") != std::string::npos);
         writeText(folder / "config.json", R"({"num_hidden_layers": -1})");
         CHECK(refusal().find("a size of -1") != std::string::npos);
         writeText(folder / "config.json",
@@ -400,9 +466,14 @@ TEST_SUITE("bert") {
         const TempFolder folder;
         writeText(folder / "config.json", "{}");
         writeText(folder / "vocab.txt", vocabulary());
+        writeText(folder / "tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
         const auto read = readVocabulary(folder.path(), 128);
         REQUIRE(read);
         CHECK(read->text == vocabulary());
+        CHECK_FALSE(read->rules.stripsAccents());
+        writeText(folder / "tokenizer_config.json", R"({"tokenizer_class": "BertJapaneseTokenizer"})");
+        CHECK_FALSE(readVocabulary(folder.path(), 128));
+        std::filesystem::remove(folder / "tokenizer_config.json");
         writeText(folder / "config.json", R"({"pad_token_id": 1})");
         const auto other = readVocabulary(folder.path(), 128);
         REQUIRE_FALSE(other);
@@ -425,7 +496,9 @@ TEST_SUITE("bert") {
 
     TEST_CASE("a trained folder is written with any labels, and keeps its weights where the rest of it can't be made") {
         const TempFolder source, folder;
-        writeText(source / "config.json", "{}");
+        writeText(source / "config.json",
+                  R"({"num_labels": 2, "_num_labels": 2, "dtype": "bfloat16", "return_dict": false,
+                                              "torchscript": true, "problem_type": "multi_label_classification"})");
         const auto write = [&] {
             return writeBertFolder(folder.path(), source.path(), {{"w", torch::ones({2})}}, {"n\xe9gatif", "positif"});
         };
@@ -435,6 +508,10 @@ TEST_SUITE("bert") {
         writeText(source / "vocab.txt", vocabulary());
         REQUIRE(write());
         CHECK(readTensors(folder / "model.safetensors"));
-        CHECK(readFile(folder / "config.json").find("\"0\": \"n\xef\xbf\xbdgatif\"") != std::string::npos);
+        const std::string config = readFile(folder / "config.json");
+        CHECK(config.find("\"0\": \"n\xef\xbf\xbdgatif\"") != std::string::npos);
+        CHECK(config.find("\"problem_type\": \"single_label_classification\"") != std::string::npos);
+        for (const char *key : {"num_labels", "\"dtype\"", "return_dict", "torchscript"})
+            CHECK(config.find(key) == std::string::npos); // transformers would load another model by them
     }
 }

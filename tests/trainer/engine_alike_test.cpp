@@ -2,8 +2,11 @@
 #include <doctest/doctest.h>
 
 #include "tests/trainer/peers.h"
+#include "trainer/models/bert.h"
+#include "trainer/models/bert_folder.h"
 
 using namespace lockstep;
+using namespace lockstep::trainer;
 using namespace lockstep::trainer::test;
 
 namespace {
@@ -30,6 +33,29 @@ std::vector<Ended> onTwoNodes(const NodeOptions &common, const NodeOptions &firs
         all.push_back(rank->wait());
     return all;
 }
+
+/// A small BERT of random weights in a folder of Hugging Face; `more` ends its config.json.
+class BertFolderOnNode {
+public:
+    explicit BertFolderOnNode(const std::string &more = {}, const std::string &tokenizer = {}) {
+        writeFile(m_source / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\ngood\nbad\nGood\nBad\n");
+        writeFile(m_source / "config.json",
+                  R"({"vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+                      "intermediate_size": 8, "max_position_embeddings": 16)" +
+                      more + "}");
+        if (!tokenizer.empty())
+            writeFile(m_source / "tokenizer_config.json", tokenizer);
+        Bert bert({.vocabulary = 8, .hidden = 8, .layers = 1, .heads = 2, .intermediate = 8, .positions = 16}, 2, 0.0);
+        std::vector<std::pair<std::string, torch::Tensor>> state;
+        for (const auto &item : bert.named_parameters())
+            state.emplace_back(item.key(), item.value());
+        REQUIRE(writeBertFolder(m_folder.path(), m_source.path(), state, {"no", "yes"}));
+    }
+    [[nodiscard]] std::string option() const { return "--bert-dir=" + m_folder.path(); }
+
+private:
+    TempFolder m_source, m_folder;
+};
 
 /// The sentence in which both refuse to train.
 void checkRefused(const std::vector<Ended> &ranks, const std::string &sentence) {
@@ -71,6 +97,23 @@ TEST_SUITE("engine_alike") {
         other.changeTrainLabels();
         checkRefused(onTwoNodes({}, {data.option()}, {other.option()}),
                      "rank 1 reads other data than rank 0: train-labels-idx1-ubyte has sha256 ");
+    }
+
+    TEST_CASE("ranks whose BERT folders make other tokens, or have other sizes or rates, refuse to train") {
+        const TempFolder texts;
+        std::string file = "text,label\n";
+        for (int i = 0; i < 40; ++i)
+            file += i % 2 == 0 ? "Good,yes\n" : "Bad,no\n";
+        writeFile(texts / "texts.csv", file);
+        const NodeOptions common{"--model=bert",      "--dataset=text",  "--data-dir=" + (texts / "texts.csv"),
+                                 "--train-samples=0", "--max-tokens=16", "--batch-size=8"};
+        const BertFolderOnNode plain, named({}, R"({"do_lower_case": true})"), cased({}, R"({"do_lower_case": false})"),
+            dropping(R"(, "hidden_dropout_prob": 0.5)");
+        checkRefused(onTwoNodes(common, {plain.option()}, {cased.option()}),
+                     "rank 1 reads other data than rank 0: bert_dir/tokenizer_config.json has sha256 none on rank 0");
+        checkRefused(onTwoNodes(common, {plain.option()}, {dropping.option()}),
+                     "BERT's config.json has hidden_dropout_prob 0.1 on rank 0 and 0.5 on rank 1");
+        checkDone(onTwoNodes(common, {plain.option()}, {named.option()}));
     }
 
     TEST_CASE("ranks train together where their nodes differ, and their data are only packed in another way") {

@@ -5,10 +5,11 @@
     peer.py sampler CASES       a line of CASES: size world rank seed epoch; prints DistributedSampler's order of each
     peer.py affine F.safetensors    images (u8), draws, and what our loader made of them (f32); prints the differing pixels
     peer.py csv PATHS           prints the fields of the CSV files named in PATHS, in hex, a record a line
-    peer.py characters WORDS    a line 1,024 code points: in hex, the words that they are, each between a and b; prints the first that
-                                differs in each line
-    peer.py words FOLDER        vocab.txt, `texts` in hex, a line each, and `tokens`, their number and then themselves as 32-bit numbers;
-                                prints the texts that BertTokenizerFast differs in
+    peer.py characters WORDS    for each of some rules its line ("1 - 0": lower case, accents stripped or - as in lower case, Chinese
+                                split), then a line 1,024 code points: in hex, the words that they are, each between a and b; prints the
+                                first that differs in each line
+    peer.py words FOLDER        vocab.txt, `rules`, a line each, `texts` in hex, a line each, and `tokens` by each rule, their number and
+                                then themselves as 32-bit numbers; prints the texts that BertTokenizerFast differs in
 """
 
 import sys
@@ -60,6 +61,11 @@ def csv(paths):
                 print(*(field.encode("utf-8", "surrogateescape").hex() for field in row))
 
 
+def rules_in(line):
+    """Lower case, accents stripped and Chinese split, each as True, False or None."""
+    return [None if word == "-" else word == "1" for word in line.split()]
+
+
 def characters(path):
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
@@ -67,8 +73,9 @@ def characters(path):
     pre, compared = BertPreTokenizer(), 0
     points = (*range(0xD800), *range(0xE000, 0x110000))
     with open(path) as lines:
-        for lower in (True, False):
-            normalizer = BertNormalizer(lowercase=lower)
+        for line in lines:
+            lower, strip, chinese = rules_in(line)
+            normalizer = BertNormalizer(lowercase=lower, strip_accents=strip, handle_chinese_chars=chinese)
             for first in range(0, len(points), 1024):
                 some = points[first:first + 1024]
                 text = normalizer.normalize_str(" ".join(f"a{chr(point)}b" for point in some))
@@ -77,7 +84,7 @@ def characters(path):
                 compared += len(some)
                 for at, pair in enumerate(zip_longest(expected, ours)):
                     if pair[0] != pair[1]:
-                        print(f"from U+{some[0]:04X} on, lowercase={lower}: word {at} is {pair[0]!a}, not {pair[1]!a}")
+                        print(f"from U+{some[0]:04X} on, by {line.strip()}: word {at} is {pair[0]!a}, not {pair[1]!a}")
                         break
     print(compared)
 
@@ -91,8 +98,10 @@ def words(folder):
     texts = [bytes.fromhex(line).decode("utf-8", "replace") for line in lines]
     compared = 0
     with open(folder / "tokens", "rb") as tokens:
-        for lower in (True, False):
-            peer = BertTokenizerFast(vocab=load_vocab(folder / "vocab.txt"), do_lower_case=lower)
+        for line in (folder / "rules").read_text().splitlines():
+            lower, strip, chinese = rules_in(line)
+            peer = BertTokenizerFast(vocab=load_vocab(folder / "vocab.txt"), do_lower_case=lower, strip_accents=strip,
+                                     tokenize_chinese_chars=chinese)
             for most, count in ((12, 10000), (512, len(texts))):
                 for first in range(0, count, 10000):
                     encoded = peer(texts[first:first + 10000], truncation=True, max_length=most, return_attention_mask=False,
@@ -103,7 +112,7 @@ def words(folder):
                         ours.fromfile(tokens, ours.pop())
                         compared += 1
                         if ours != array("i", ids):
-                            print(f"do_lower_case={lower}, max_length={most}: {text!a} is {ids}, not {ours.tolist()}")
+                            print(f"{line}, max_length={most}: {text!a} is {ids}, not {ours.tolist()}")
     print(compared)
 
 

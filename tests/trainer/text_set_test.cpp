@@ -218,6 +218,9 @@ TEST_SUITE("text_set") {
         TextOptions another{
             .file = texts.path(), .textColumn = "text", .labelColumn = "label", .vocabulary = fewPieces};
         says(refusal(loadTexts(*findDataSet("sentiment"), another)), "2 different labels, expected 3");
+        for (const char *label : {"", " \t"})
+            says(refusal(loadFile("text,label\n\"a\nb\",good\na,bad\nb," + std::string(label) + "\n")),
+                 "texts.csv:5: it has no label in its column label; give it one, or remove the record");
         // Only labels go where bytes may not be any.
         const std::string latin = "text,label\n\"a\nb\",good\na,n\xe9gatif\nb,n\xe9gatif\n";
         says(refusal(loadFile(latin)),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -26,7 +27,7 @@ constexpr std::string_view smallVocabulary =
     "a\n##a\n";
 
 /// Tokens as the lines of smallVocabulary, with a space between them.
-std::string pieces(std::string_view text, bool lowerCase = true, std::size_t most = 64) {
+std::string pieces(std::string_view text, const TokenizerRules &rules = {}, std::size_t most = 64) {
     static const std::vector<std::string> lines = [] {
         std::istringstream all{std::string(smallVocabulary)};
         std::vector<std::string> found;
@@ -34,7 +35,7 @@ std::string pieces(std::string_view text, bool lowerCase = true, std::size_t mos
             found.push_back(line);
         return found;
     }();
-    const auto words = WordPiece::ofVocabulary(smallVocabulary, lowerCase, "vocab.txt");
+    const auto words = WordPiece::ofVocabulary(smallVocabulary, rules, "vocab.txt");
     REQUIRE(words);
     std::string joined;
     for (const std::int32_t token : words->encode(text, most))
@@ -163,6 +164,22 @@ private:
     std::mt19937 m_random{30522};
 };
 
+/// What a BERT's tokenizer may be asked for, with and without accents as lower case has them, and against it.
+const std::array<TokenizerRules, 5> allRules{{{},
+                                              {.lowerCase = false},
+                                              {.stripAccents = false},
+                                              {.lowerCase = false, .stripAccents = true},
+                                              {.splitChinese = false}}};
+
+/// "1 - 0": lower case, accents stripped, Chinese characters split, as peer.py reads it.
+std::string inWords(const TokenizerRules &rules) {
+    return std::string(rules.lowerCase ? "1 " : "0 ") +
+           (!rules.stripAccents   ? "- "
+            : *rules.stripAccents ? "1 "
+                                  : "0 ") +
+           (rules.splitChinese ? "1" : "0");
+}
+
 /// The words that "a", the character and "b" are, a space between two.
 std::string wordsAround(const BertCharacters &characters, char32_t point) {
     std::string word = "a";
@@ -189,7 +206,7 @@ std::string wordsAround(const BertCharacters &characters, char32_t point) {
     return word + "b";
 }
 
-/// So many texts in lower case and cased, the first of them also cut off early.
+/// So many texts by all rules, the first of them also cut off early.
 void compareTexts(std::size_t count) {
     constexpr std::size_t cutOff = 10'000;
     const std::string python = pythonWith("transformers");
@@ -207,8 +224,10 @@ void compareTexts(std::size_t count) {
         line = texts.next();
         hex << hexOf(line) << '\n';
     }
-    for (const bool lowerCase : {true, false}) {
-        const auto words = WordPiece::ofVocabulary(vocabulary, lowerCase, "vocab.txt");
+    std::ofstream ruleLines(folder / "rules");
+    for (const TokenizerRules &rules : allRules) {
+        ruleLines << inWords(rules) << '\n';
+        const auto words = WordPiece::ofVocabulary(vocabulary, rules, "vocab.txt");
         REQUIRE(words);
         for (const auto &[most, count] : std::map<std::size_t, std::size_t>{{12, cutOff}, {512, count}})
             for (const auto &line : std::span(lines).first(count)) {
@@ -219,12 +238,13 @@ void compareTexts(std::size_t count) {
             }
     }
     hex.close();
+    ruleLines.close();
     tokens.close();
     const Ended ended = Process(python, {LOCKSTEP_SOURCE_DIR "/tests/trainer/peer.py", "words", folder.path()})
                             .wait(std::chrono::minutes(5));
     CAPTURE(ended.err);
     REQUIRE(ended.code == 0);
-    CHECK(ended.out == std::to_string(2 * (cutOff + count)) + "\n");
+    CHECK(ended.out == std::to_string(allRules.size() * (cutOff + count)) + "\n");
 }
 
 } // namespace
@@ -245,8 +265,50 @@ TEST_SUITE("word_piece") {
 
     TEST_CASE("in lower case accents go; a cased vocabulary keeps both") {
         CHECK(pieces("HELLO R\xc3\x89SUM\xc3\x89 re\xcc\x81sume\xcc\x81") == "[CLS] hello resume resume [SEP]");
-        CHECK(pieces("Hello hello r\xc3\xa9sum\xc3\xa9 re\xcc\x81sume\xcc\x81", false) ==
+        CHECK(pieces("Hello hello r\xc3\xa9sum\xc3\xa9 re\xcc\x81sume\xcc\x81", {.lowerCase = false}) ==
               "[CLS] Hello hello r\xc3\xa9sum\xc3\xa9 [UNK] [SEP]");
+    }
+
+    TEST_CASE("accents, capitals and Chinese characters are each read as the rules say") {
+        const std::string resume = "r\xc3\xa9sum\xc3\xa9", middle = "\xe4\xb8\xad", land = "\xe5\x9b\xbd";
+        CHECK(pieces("Hello " + resume, {.stripAccents = false}) == "[CLS] hello " + resume + " [SEP]");
+        CHECK(pieces("Hello " + resume, {.lowerCase = false, .stripAccents = true}) == "[CLS] Hello resume [SEP]");
+        CHECK(pieces(middle + land + " " + middle, {.splitChinese = false}) == "[CLS] [UNK] " + middle + " [SEP]");
+    }
+
+    TEST_CASE("a tokenizer_config.json says the rules, and what other tokenizers have in it is refused by its key") {
+        const auto rules = tokenizerRulesFrom(
+            R"({"do_lower_case": false, "strip_accents": true, "tokenize_chinese_chars": false})", "settings");
+        REQUIRE(rules);
+        CHECK_FALSE(rules->lowerCase);
+        CHECK(rules->stripsAccents());
+        CHECK_FALSE(rules->splitChinese);
+        const auto usual = tokenizerRulesFrom(
+            R"({"do_lower_case": true, "strip_accents": null, "tokenize_chinese_chars": true, "never_split": null,
+                "do_basic_tokenize": true, "tokenizer_class": "BertTokenizerFast", "unk_token": "[UNK]",
+                "mask_token": {"content": "[MASK]", "lstrip": false}, "extra_special_tokens": {},
+                "added_tokens_decoder": {"0": {"content": "[PAD]", "special": true}}, "model_max_length": 512})",
+            "settings");
+        REQUIRE(usual);
+        CHECK(usual->lowerCase);
+        CHECK(usual->stripsAccents());
+        CHECK(usual->splitChinese);
+        for (const auto &[text, says] :
+             {std::pair(R"({"tokenizer_class": "BertJapaneseTokenizer"})",
+                        "settings: its tokenizer_class is \"BertJapaneseTokenizer\", and only BertTokenizer is "
+                        "supported; name another BERT folder with --bert-dir"),
+              std::pair(R"({"do_basic_tokenize": false})",
+                        "settings: its do_basic_tokenize is false, and only true is supported"),
+              std::pair(R"({"cls_token": "<s>"})", "settings: its cls_token is \"<s>\", and only [CLS] is supported"),
+              std::pair(R"({"added_tokens_decoder": {"9": {"content": "[URL]"}}})",
+                        "settings: its added_tokens_decoder has \"[URL]\", and tokens beside the vocabulary's are not"),
+              std::pair("{", "settings: it is not valid JSON from line 1 on")}) {
+            const auto refused = tokenizerRulesFrom(text, "settings");
+            REQUIRE_FALSE(refused);
+            CHECK(refused.error().kind == ErrorKind::BadArgument);
+            CAPTURE(refused.error().message());
+            CHECK(refused.error().message().starts_with(says));
+        }
     }
 
     TEST_CASE("controls and bytes that are not UTF-8 are not there") {
@@ -263,28 +325,28 @@ TEST_SUITE("word_piece") {
         std::string hundred = "[CLS] a";
         for (int i = 1; i < 100; ++i)
             hundred += " ##a";
-        CHECK(pieces(std::string(100, 'A'), true, 512) == hundred + " [SEP]");
-        CHECK(pieces(std::string(101, 'A') + " a", true, 512) == "[CLS] [UNK] a [SEP]");
+        CHECK(pieces(std::string(100, 'A'), {}, 512) == hundred + " [SEP]");
+        CHECK(pieces(std::string(101, 'A') + " a", {}, 512) == "[CLS] [UNK] a [SEP]");
         CHECK(pieces(std::string(100'000, 'a') + "!") == "[CLS] [UNK] ! [SEP]");
         std::string accents;
         for (int i = 0; i < 100; ++i)
             accents += "\xc3\xa4"; // ä: two bytes
-        CHECK(pieces(accents, true, 512) == hundred + " [SEP]");
+        CHECK(pieces(accents, {}, 512) == hundred + " [SEP]");
     }
 
     TEST_CASE("a text is cut off where the tokens would be too many") {
-        CHECK(pieces("hello unaffable world", true, 5) == "[CLS] hello un ##aff [SEP]");
-        CHECK(pieces("hello", true, 3) == "[CLS] hello [SEP]");
+        CHECK(pieces("hello unaffable world", {}, 5) == "[CLS] hello un ##aff [SEP]");
+        CHECK(pieces("hello", {}, 3) == "[CLS] hello [SEP]");
         for (const std::size_t most : {0, 1, 2})
-            CHECK(pieces("hello", true, most) == "[CLS] [SEP]");
+            CHECK(pieces("hello", {}, most) == "[CLS] [SEP]");
         std::vector<std::int32_t> tokens{99};
-        const auto words = WordPiece::ofVocabulary(smallVocabulary, true, "vocab.txt");
+        const auto words = WordPiece::ofVocabulary(smallVocabulary, {}, "vocab.txt");
         words->encode("hello hello hello", 4, tokens);
         CHECK(tokens == std::vector<std::int32_t>{99, 2, 8, 8, 3});
     }
 
     TEST_CASE("a vocabulary's lines may end as in any system; of equal lines the last counts") {
-        const auto words = WordPiece::ofVocabulary("[CLS]\r\n[SEP]\r\n[UNK]\r\n[PAD]\r\na\r\n\r\na", true, "vocab.txt");
+        const auto words = WordPiece::ofVocabulary("[CLS]\r\n[SEP]\r\n[UNK]\r\n[PAD]\r\na\r\n\r\na", {}, "vocab.txt");
         REQUIRE(words);
         CHECK(words->size() == 7);
         CHECK(words->padding() == 3);
@@ -292,20 +354,20 @@ TEST_SUITE("word_piece") {
     }
 
     TEST_CASE("a file that is no vocabulary is refused in one sentence") {
-        const auto without = WordPiece::ofVocabulary("[PAD]\n[CLS]\n[SEP]\n", true, "model/vocab.txt");
+        const auto without = WordPiece::ofVocabulary("[PAD]\n[CLS]\n[SEP]\n", {}, "model/vocab.txt");
         REQUIRE(!without);
         CHECK(without.error().kind == ErrorKind::BadArgument);
         CHECK(without.error().message() ==
               "model/vocab.txt: none of its 3 lines is [UNK]; give the vocab.txt of a BERT model: "
               "a piece a line, among them [PAD], [UNK], [CLS] and [SEP]");
-        const auto broken = WordPiece::ofVocabulary("[PAD]\n\xff\n", true, "vocab.txt");
+        const auto broken = WordPiece::ofVocabulary("[PAD]\n\xff\n", {}, "vocab.txt");
         REQUIRE(!broken);
         CHECK(broken.error().message() ==
               "vocab.txt: byte 6 is not UTF-8; give the vocab.txt that belongs to the model, or download it again");
         for (const char lineEnd : {'\n', '\r'}) {
             const std::string most = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n" + std::string(largestVocabulary - 4, lineEnd);
-            CHECK(WordPiece::ofVocabulary(most, true, "vocab.txt"));
-            const auto endless = WordPiece::ofVocabulary(most + lineEnd, true, "vocab.txt");
+            CHECK(WordPiece::ofVocabulary(most, {}, "vocab.txt"));
+            const auto endless = WordPiece::ofVocabulary(most + lineEnd, {}, "vocab.txt");
             REQUIRE(!endless);
             CHECK(
                 endless.error().message().starts_with("vocab.txt: it has more than 2000000 lines; give the vocab.txt"));
@@ -345,7 +407,7 @@ TEST_SUITE("word_piece") {
     }
 
     TEST_CASE("threads that encode at once get what one gets") {
-        const auto words = WordPiece::ofVocabulary(manyPieces(), true, "vocab.txt");
+        const auto words = WordPiece::ofVocabulary(manyPieces(), {}, "vocab.txt");
         REQUIRE(words);
         Texts texts;
         std::vector<std::string> lines(2000);
@@ -372,8 +434,9 @@ TEST_SUITE("word_piece") {
         }
         const TempFolder folder;
         std::ofstream out(folder / "words");
-        for (const bool lowerCase : {true, false}) {
-            const BertCharacters characters(lowerCase);
+        for (const TokenizerRules &rules : allRules) {
+            const BertCharacters characters(rules);
+            out << inWords(rules) << '\n';
             std::string line;
             for (char32_t point = 0; point < 0x110000; ++point) {
                 if (point < 0xd800 || point > 0xdfff)
@@ -388,7 +451,7 @@ TEST_SUITE("word_piece") {
                 .wait(std::chrono::minutes(5));
         CAPTURE(ended.err);
         REQUIRE(ended.code == 0);
-        CHECK(ended.out == "2224128\n");
+        CHECK(ended.out == std::to_string(allRules.size() * 1'112'064) + "\n");
     }
 
     TEST_CASE("20000 texts of many scripts become the tokens of BertTokenizerFast; 10000 of them are cut off where it "

@@ -31,12 +31,17 @@ struct Several {
 [[nodiscard]] std::span<const Range> ideographs();
 [[nodiscard]] std::span<const Range> punctuation();
 
-// Without accents and in lower case
+// Without accents
 [[nodiscard]] std::span<const Range> marks();       ///< dropped
 [[nodiscard]] std::span<const Range> endingMarks(); ///< dropped; no mark is sorted past them
 [[nodiscard]] std::span<const Moved> moved();
-[[nodiscard]] std::span<const Step> steps();
-[[nodiscard]] std::span<const char32_t> runs();   ///< first, count, and what each of these becomes; again and again
-[[nodiscard]] std::span<const Several> several(); ///< but Hangul's syllables, which arithmetic takes apart
+[[nodiscard]] std::span<const Step> baseSteps();
+[[nodiscard]] std::span<const char32_t> baseRuns();   ///< first, count, and what each of these becomes; again and again
+[[nodiscard]] std::span<const Several> baseSeveral(); ///< but Hangul's syllables, which arithmetic takes apart
+
+// In lower case: of characters as they are, and of what they are without accents
+[[nodiscard]] std::span<const Step> lowerSteps();
+[[nodiscard]] std::span<const char32_t> lowerRuns(); ///< as baseRuns()
+[[nodiscard]] std::span<const Several> lowerSeveral();
 
 } // namespace lockstep::trainer::bert

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "trainer/data/tokenizer_rules.h"
+
 namespace lockstep::trainer {
 
 /// What Hugging Face's BertNormalizer and BertPreTokenizer make of each character: the same on every code point.
@@ -23,8 +25,7 @@ public:
         char32_t becomes; ///< in lower case and without accents, where that is asked for
     };
 
-    /// Lower case also takes the accents off, as BertTokenizerFast does it when strip_accents is None.
-    explicit BertCharacters(bool lowerCase);
+    explicit BertCharacters(const TokenizerRules &rules);
 
     /// A code point, at most 0x10ffff.
     [[nodiscard]] Character of(char32_t point) const {
@@ -44,7 +45,8 @@ private:
     void setKind(char32_t point, Kind kind) {
         m_entries[point] = (m_entries[point] & pointMask) | static_cast<std::uint32_t>(kind) << pointBits;
     }
-    void fold();
+    void stripAccents();
+    void lower();
 
     std::vector<std::uint32_t> m_entries; ///< by code point: the kind, and what it becomes or 0: itself
 };

@@ -59,8 +59,8 @@ Result<void> checkCount(std::size_t different, const DataSetSpec &spec, const st
     return {};
 }
 
-Result<Labels> labelsOf(const DelimitedColumns &columns, const DataSetSpec &spec, const std::string &file,
-                        const std::string &column) {
+/// Of the first mostClasses labels and one more.
+Labels labelsOf(const DelimitedColumns &columns) {
     Labels labels;
     labels.classes.reserve(columns.records());
     std::map<std::string, std::uint16_t> seen; // by label, counted as they come
@@ -68,8 +68,6 @@ Result<Labels> labelsOf(const DelimitedColumns &columns, const DataSetSpec &spec
         const auto next = static_cast<std::uint16_t>(seen.size());
         labels.classes.push_back(seen.try_emplace(columns.field(labelAt, record), next).first->second);
     }
-    if (auto good = checkCount(seen.size(), spec, file, column); !good)
-        return fail(good.error());
     std::vector<std::uint16_t> sorted(seen.size());
     for (const auto &[label, number] : seen) {
         sorted[number] = static_cast<std::uint16_t>(labels.names.size());
@@ -80,17 +78,35 @@ Result<Labels> labelsOf(const DelimitedColumns &columns, const DataSetSpec &spec
     return labels;
 }
 
-/// Labels go into JSON: a trained folder's config, frames. Texts need no check, since tokens are made of what is valid in them.
-Result<void> checkLabels(const Labels &labels, std::string_view bytes, const std::string &file) {
-    const auto isBad = [](const std::string &label) { return validUtf8(label) != label; };
+/// Refuses the first record whose label is bad: `what` says so, given the label.
+template <class IsBad, class What>
+Result<void> refuseLabels(const Labels &labels, std::string_view bytes, const std::string &file, const IsBad &isBad,
+                          const What &what, const std::string &wayOut) {
     if (std::ranges::none_of(labels.names, isBad))
         return {};
     const auto bad =
         std::ranges::find_if(labels.classes, [&](std::uint16_t number) { return isBad(labels.names[number]); });
     const auto record = static_cast<std::size_t>(bad - labels.classes.begin());
-    return fail(Error::badArgument("the label " + quotedWords(validUtf8(labels.names[*bad])) + " is not UTF-8",
-                                   "save the file as UTF-8",
+    return fail(Error::badArgument(what(labels.names[*bad]), wayOut,
                                    file + ":" + std::to_string(lineOfRecord(bytes, file, record))));
+}
+
+Result<void> checkLabels(const Labels &labels, const DataSetSpec &spec, std::string_view bytes, const std::string &file,
+                         const std::string &column) {
+    if (auto named = refuseLabels(
+            labels, bytes, file,
+            [](const std::string &label) { return label.find_first_not_of(" \t") == std::string::npos; },
+            [&](const std::string &) { return "it has no label in its column " + column; },
+            "give it one, or remove the record");
+        !named)
+        return named;
+    if (auto good = checkCount(labels.names.size(), spec, file, column); !good)
+        return good;
+    // Labels go into JSON: a trained folder's config, frames. Texts need no check, since tokens are made of what is valid in them.
+    return refuseLabels(
+        labels, bytes, file, [](const std::string &label) { return validUtf8(label) != label; },
+        [](const std::string &label) { return "the label " + quotedWords(validUtf8(label)) + " is not UTF-8"; },
+        "save the file as UTF-8");
 }
 
 /// The numbers of each split's records in the file.
@@ -166,7 +182,7 @@ Result<DataSets> loadTexts(const DataSetSpec &given, const TextOptions &options)
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored))
         return fail(absent(spec, file));
-    const auto words = WordPiece::ofVocabulary(options.vocabulary, options.lowerCase, options.vocabularyFile);
+    const auto words = WordPiece::ofVocabulary(options.vocabulary, options.rules, options.vocabularyFile);
     if (!words)
         return fail(words.error());
     const std::string textColumn = options.textColumn.empty() ? std::string(spec.inputs) : options.textColumn,
@@ -177,19 +193,17 @@ Result<DataSets> loadTexts(const DataSetSpec &given, const TextOptions &options)
     const auto columns = columnsOf(*bytes, file, {textColumn, labelColumn});
     if (!columns)
         return fail(columns.error());
-    const auto labels = labelsOf(*columns, spec, file, labelColumn);
-    if (!labels)
-        return fail(labels.error());
-    if (auto good = checkLabels(*labels, *bytes, file); !good)
+    const Labels labels = labelsOf(*columns);
+    if (auto good = checkLabels(labels, spec, *bytes, file, labelColumn); !good)
         return fail(good.error());
-    spec.sample.classes = static_cast<int>(labels->names.size());
+    spec.sample.classes = static_cast<int>(labels.names.size());
     const TextSetMaker maker(spec, *words, options.maxTokens);
     Records records = recordsOf(columns->records());
     if (auto kept = keepFirst(records.train, options.trainLimit, Split::Train, file); !kept)
         return fail(kept.error());
     if (auto kept = keepFirst(records.test, options.testLimit, Split::Test, file); !kept)
         return fail(kept.error());
-    DataSets sets{maker.make(*columns, *labels, records.train), maker.make(*columns, *labels, records.test)};
+    DataSets sets{maker.make(*columns, labels, records.train), maker.make(*columns, labels, records.test)};
     const std::string sha256 = sha256Hex(*bytes);
     for (DataSet *set : {&sets.train, &sets.test})
         set->sha256[std::filesystem::path(file).filename()] = sha256;

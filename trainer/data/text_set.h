@@ -4,6 +4,7 @@
 
 #include "ipc/error.h"
 #include "trainer/data/data_set.h"
+#include "trainer/data/tokenizer_rules.h"
 
 namespace lockstep::trainer {
 
@@ -12,7 +13,7 @@ struct TextOptions {
     std::string textColumn = {}, labelColumn = {}; ///< empty: those of the set's row
     std::string vocabulary = {};                   ///< text of a vocab.txt
     std::string vocabularyFile = {};               ///< its name, for errors
-    bool lowerCase = true;                         ///< the vocabulary has no capitals
+    TokenizerRules rules = {};                     ///< of the vocabulary's tokenizer
     std::size_t maxTokens = 128;                   ///< longer texts are cut
     std::int64_t trainLimit = 0, testLimit = 0;    ///< 0: all; N: the first N of the split
 };

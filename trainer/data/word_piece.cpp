@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <tuple>
 
 namespace lockstep::trainer {
 namespace {
@@ -12,8 +15,6 @@ constexpr std::size_t longestWord = 100;                          ///< character
 constexpr std::size_t mostBytes = 4;                              ///< of a character
 constexpr std::size_t longestPiece = longestWord * mostBytes + 2; ///< bytes, with "##"; no word holds a longer one
 constexpr char32_t replacement = 0xfffd;
-constexpr std::string_view unknownName = "[UNK]", beginName = "[CLS]", endName = "[SEP]", paddingName = "[PAD]",
-                           maskName = "[MASK]";
 constexpr const char *vocabularyWanted =
     "give the vocab.txt of a BERT model: a piece a line, among them [PAD], [UNK], [CLS] and [SEP]";
 
@@ -87,13 +88,12 @@ std::optional<std::size_t> firstInvalidByte(std::string_view text) {
     return {};
 }
 
-/// Made when first asked for: it has an entry for every code point.
-const BertCharacters &charactersOf(bool lowerCase) {
-    static const BertCharacters lower(true);
-    if (lowerCase)
-        return lower;
-    static const BertCharacters asWritten(false);
-    return asWritten;
+/// Made when first asked for, and kept: it has an entry for every code point.
+const BertCharacters &charactersOf(const TokenizerRules &rules) {
+    static std::mutex guard;
+    static std::map<std::tuple<bool, bool, bool>, BertCharacters> made;
+    const std::lock_guard lock(guard);
+    return made.try_emplace({rules.lowerCase, rules.stripsAccents(), rules.splitChinese}, rules).first->second;
 }
 
 } // namespace
@@ -246,7 +246,8 @@ private:
     std::size_t m_firstMark = 0; ///< where the marks at its end begin
 };
 
-Result<WordPiece> WordPiece::ofVocabulary(std::string_view vocabulary, bool lowerCase, const std::string &where) {
+Result<WordPiece> WordPiece::ofVocabulary(std::string_view vocabulary, const TokenizerRules &rules,
+                                          const std::string &where) {
     if (const auto bad = firstInvalidByte(vocabulary))
         return fail(Error::badArgument("byte " + std::to_string(*bad) + " is not UTF-8",
                                        "give the vocab.txt that belongs to the model, or download it again", where));
@@ -254,21 +255,21 @@ Result<WordPiece> WordPiece::ofVocabulary(std::string_view vocabulary, bool lowe
     if (lines.size() > largestVocabulary)
         return fail(Error::badArgument("it has more than " + std::to_string(largestVocabulary) + " lines",
                                        vocabularyWanted, where));
-    for (const std::string_view needed : {paddingName, unknownName, beginName, endName})
+    for (const std::string_view needed : {paddingToken.name, unknownToken.name, beginToken.name, endToken.name})
         if (std::find(lines.begin(), lines.end(), needed) == lines.end())
             return fail(
                 Error::badArgument("none of its " + std::to_string(lines.size()) + " lines is " + std::string(needed),
                                    vocabularyWanted, where));
-    return WordPiece(lines, lowerCase);
+    return WordPiece(lines, rules);
 }
 
-WordPiece::WordPiece(const std::vector<std::string_view> &lines, bool lowerCase)
-    : m_pieces(numbered(lines)), m_inside(m_pieces.walk(PieceTrie::root, "##")), m_characters(&charactersOf(lowerCase)),
-      m_unknown(find(unknownName)), m_begin(find(beginName)), m_end(find(endName)), m_padding(find(paddingName)),
-      m_size(static_cast<std::int32_t>(lines.size())) {
-    for (const std::string_view special : {paddingName, unknownName, beginName, endName, maskName})
-        if (const std::int32_t token = find(special); token != PieceTrie::noPiece)
-            m_special.emplace_back(special, token);
+WordPiece::WordPiece(const std::vector<std::string_view> &lines, const TokenizerRules &rules)
+    : m_pieces(numbered(lines)), m_inside(m_pieces.walk(PieceTrie::root, "##")), m_characters(&charactersOf(rules)),
+      m_unknown(find(unknownToken.name)), m_begin(find(beginToken.name)), m_end(find(endToken.name)),
+      m_padding(find(paddingToken.name)), m_size(static_cast<std::int32_t>(lines.size())) {
+    for (const SpecialToken &special : specialTokens)
+        if (const std::int32_t token = find(special.name); token != PieceTrie::noPiece)
+            m_special.emplace_back(special.name, token);
     for (char32_t point = 0; point < m_plain.size(); ++point)
         if (const auto [kind, becomes] = m_characters->of(point); point < 0x80 && kind == BertCharacters::Kind::Kept)
             m_plain[point] = static_cast<char>(becomes);

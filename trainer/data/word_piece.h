@@ -10,19 +10,19 @@
 #include "ipc/error.h"
 #include "trainer/data/bert_characters.h"
 #include "trainer/data/piece_trie.h"
+#include "trainer/data/tokenizer_rules.h"
 
 namespace lockstep::trainer {
 
 /// Tokens; far above every BERT, and each takes memory, however short it is.
 inline constexpr std::size_t largestVocabulary = 2'000'000;
 
-/// BERT's tokenizer: the same tokens as Hugging Face's BertTokenizerFast (tokenize_chinese_chars=True, strip_accents=None)
-/// for every text. Any number of threads may encode at once.
+/// BERT's tokenizer: the same tokens as Hugging Face's BertTokenizerFast for every text. Any number of threads may encode at once.
 class WordPiece {
 public:
     /// The text of a vocab.txt: a piece a line, its number is the line's, counted from 0. `where` names it in errors.
-    /// `lowerCase` is what the model calls do_lower_case: with it, accents go too. More than largestVocabulary lines are an error.
-    [[nodiscard]] static Result<WordPiece> ofVocabulary(std::string_view vocabulary, bool lowerCase,
+    /// More than largestVocabulary lines are an error.
+    [[nodiscard]] static Result<WordPiece> ofVocabulary(std::string_view vocabulary, const TokenizerRules &rules,
                                                         const std::string &where);
 
     /// Appends [CLS], the text's pieces and [SEP]: at most `maxTokens` in all, but never fewer than these two. A special token
@@ -38,7 +38,7 @@ public:
 private:
     class Encoding;
 
-    WordPiece(const std::vector<std::string_view> &lines, bool lowerCase);
+    WordPiece(const std::vector<std::string_view> &lines, const TokenizerRules &rules);
     [[nodiscard]] std::int32_t find(std::string_view piece) const;
 
     PieceTrie m_pieces;

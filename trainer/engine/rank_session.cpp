@@ -136,11 +136,13 @@ Result<void> tryModelFile(Session &session) {
     return {};
 }
 
-Result<std::shared_ptr<Model>> freshModel(const Session &session) {
+Result<std::shared_ptr<Model>> freshModel(const Session &session, std::function<void(const std::string &)> warn = {}) {
     const bool texts = session.train.spec.sample.values == Values::Text;
     auto model = makeModel(session.config.model, {.dropout = session.config.dropout,
                                                   .classes = session.train.spec.sample.classes,
-                                                  .folder = texts ? bertFolderOf(session.config.bertDir) : ""});
+                                                  .folder = texts ? bertFolderOf(session.config.bertDir) : "",
+                                                  .labels = session.train.classNames,
+                                                  .warn = std::move(warn)});
     if (!model)
         return model;
     (*model)->to(session.device(), session.dtype);
@@ -341,7 +343,8 @@ Result<void> loadCheckpoint(Session &session) {
 
 Result<void> fillModel(Session &session) {
     torch::manual_seed(session.config.seed);
-    auto model = freshModel(session);
+    const bool keepsHead = !session.resumed && session.config.init.empty();
+    auto model = freshModel(session, keepsHead && session.isRank0() ? logWarning : nullptr);
     if (!model)
         return fail(model.error());
     session.model = *model;

@@ -11,6 +11,8 @@
 #include "ipc/model_facts.h"
 #include "ipc/sha256.h"
 #include "trainer/engine/rank_session.h"
+#include "trainer/engine/start_files.h"
+#include "trainer/models/bert_folder.h"
 
 namespace lockstep::trainer {
 
@@ -34,6 +36,10 @@ RankFacts factsFrom(const std::string &text) {
     while (std::getline(words, name, factsEnd) && std::getline(words, value, factsEnd))
         facts[name] = value;
     return facts;
+}
+
+std::string valueOrNone(const std::string &value) {
+    return value.empty() ? std::string("not given") : value;
 }
 
 struct FactsDifference {
@@ -87,17 +93,19 @@ Result<void> compareSettings(Session &session) {
     const std::size_t rank = firstOtherRank(all);
     if (rank == 0)
         return {};
-    const auto shown = [](const std::string &value) { return value.empty() ? std::string("not given") : value; };
     const auto found = differenceOf(factsFrom(all.front()), factsFrom(all[rank])).value_or(FactsDifference());
-    return refuseTogether(session, Error::badArgument(found.name + " is " + shown(found.first) + " on rank 0 and " +
-                                                          shown(found.other) + " on rank " + std::to_string(rank),
-                                                      "start all ranks with the same value"));
+    return refuseTogether(session,
+                          Error::badArgument(found.name + " is " + valueOrNone(found.first) + " on rank 0 and " +
+                                                 valueOrNone(found.other) + " on rank " + std::to_string(rank),
+                                             "start all ranks with the same value"));
 }
 
-/// By the files, since their digests are known; where those differ, by what is in them: files may be packed or not.
+/// By the files, of texts also those of the tokenizer; where their digests differ, by the samples: files may be packed or not.
 Result<void> compareData(Session &session) {
     RankFacts files(session.train.sha256.begin(), session.train.sha256.end());
     files.insert(session.test.sha256.begin(), session.test.sha256.end());
+    for (const auto &[file, sha256] : tokenizerFiles(session.config))
+        files.emplace(file, sha256);
     const auto all = session.communicator->exchange("data_files", factsText(files));
     if (firstOtherRank(all) == 0)
         return {};
@@ -112,6 +120,24 @@ Result<void> compareData(Session &session) {
                                                           " has sha256 " + shown(found.first) + " on rank 0 and " +
                                                           shown(found.other) + " on rank " + std::to_string(rank),
                                                       "give all ranks the same data", "data_dir"));
+}
+
+/// A rank's own sizes, dropouts and normalisation would hold on it, whatever parameters it gets from rank 0.
+Result<void> compareBertConfigs(Session &session) {
+    if (isModelFile(session.config.model) || session.train.spec.sample.values != Values::Text)
+        return {};
+    const auto facts = bertConfigFacts(bertFolderOf(session.config.bertDir));
+    if (!facts)
+        return fail(facts.error());
+    const auto all = session.communicator->exchange("bert_config", factsText(*facts));
+    const std::size_t rank = firstOtherRank(all);
+    if (rank == 0)
+        return {};
+    const auto found = differenceOf(factsFrom(all.front()), factsFrom(all[rank])).value_or(FactsDifference());
+    return refuseTogether(session, Error::badArgument("BERT's config.json has " + found.name + " " +
+                                                          valueOrNone(found.first) + " on rank 0 and " +
+                                                          valueOrNone(found.other) + " on rank " + std::to_string(rank),
+                                                      "give all ranks the same BERT folder", "bert_dir"));
 }
 
 /// DDP would give all ranks rank 0's parameters, whatever their own files hold.
@@ -139,7 +165,7 @@ Result<void> compareModelFiles(Session &session) {
 Result<void> checkRanksAlike(Session &session) {
     if (session.communicator->worldSize() == 1)
         return {};
-    for (const auto compare : {compareSettings, compareData, compareModelFiles})
+    for (const auto compare : {compareSettings, compareData, compareBertConfigs, compareModelFiles})
         if (auto alike = compare(session); !alike)
             return alike;
     return {};

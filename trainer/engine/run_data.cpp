@@ -16,7 +16,7 @@ Result<DataSets> loadRunTexts(const RunConfig &config, const DataSetSpec &spec) 
                             .labelColumn = config.labelColumn,
                             .vocabulary = vocabulary->text,
                             .vocabularyFile = vocabulary->path,
-                            .lowerCase = vocabulary->lowerCase,
+                            .rules = vocabulary->rules,
                             .maxTokens = static_cast<std::size_t>(config.maxTokens),
                             .trainLimit = config.trainSamples,
                             .testLimit = config.testSamples});

@@ -19,6 +19,7 @@
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/settings_summary.h"
+#include "trainer/engine/start_files.h"
 #include "trainer/engine/stop_flag.h"
 #include "trainer/strategies/dp.h"
 
@@ -126,6 +127,8 @@ void Training::sendInit() {
                 init.about.emplace(field.key, value);
     for (const DataSet *set : {&s.train, &s.test})
         init.files.insert(set->sha256.begin(), set->sha256.end());
+    if (s.isRank0()) // whose parameters all ranks begin with
+        init.files.merge(startFiles(s.config));
     if (s.config.oversubscribe)
         init.detail = "devices may share cores: not comparable";
     if (s.delay)

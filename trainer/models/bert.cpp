@@ -106,8 +106,11 @@ void Bert::drawParameters() {
 
 void Bert::prepareFor(const torch::Tensor &tokens) {
     m_attended = torch::Tensor();
-    if (auto real = tokens != m_config.padding; !real.all().item<bool>())
-        m_attended = real.view({tokens.size(0), 1, 1, tokens.size(1)});
+    const auto isOther = tokens != m_config.padding;
+    if (isOther.select(1, -1).all().item<bool>()) // all texts are as long as the batch is wide
+        return;
+    const auto othersFromHere = isOther.flip(1).cumsum(1).flip(1);
+    m_attended = othersFromHere.gt(0).view({tokens.size(0), 1, 1, tokens.size(1)});
 }
 
 torch::Tensor Bert::embed(const torch::Tensor &tokens) {

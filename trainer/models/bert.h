@@ -16,13 +16,15 @@ struct BertConfig {
                  tokenTypes = 2, padding = 0; ///< padding: the token that fills a text up
     double layerNormEps = 1e-12, hiddenDropout = 0.1, attentionDropout = 0.1, initializerRange = 0.02;
     std::optional<double> classifierDropout = {}; ///< absent: hiddenDropout
+    std::vector<std::string> labels = {}; ///< id2label: what each row of a trained head stands for; empty: not named
 };
 
 struct BertEmbeddings;
 struct BertLayer;
 
 /// BERT with a classification head, as transformers' BertForSequenceClassification: the same names, numbers and dropouts, with
-/// GELU by the error function. Takes int64 tokens [n, length], filled up with the padding token → logits [n, classes].
+/// GELU by the error function. Takes int64 tokens [n, length], filled up with the padding token → logits [n, classes]. The padding
+/// token within a text is one of its tokens.
 /// Source: Devlin et al. 2018, arXiv 1810.04805; transformers' modeling_bert.
 class Bert final : public Model {
 public:

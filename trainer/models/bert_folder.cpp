@@ -2,6 +2,8 @@
 #include "trainer/models/bert_folder.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -13,12 +15,15 @@
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/models.h"
+#include "ipc/printable.h"
 #include "trainer/data/word_piece.h"
 
 namespace lockstep::trainer {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char *tokenizerSettings = "tokenizer_config.json"; ///< older folders have none
 
 constexpr const char *wayOut = "run lockstepctl get-data bert, or name a BERT folder of Hugging Face with --bert-dir";
 
@@ -61,6 +66,23 @@ Result<Json> readJson(const std::string &folder, const char *name) {
         return refuse(*path, json.error().what);
     return json;
 }
+
+template <class T> struct ConfigNumber {
+    const char *key; ///< in a config.json
+    T BertConfig::*member;
+};
+constexpr std::array bertSizes{ConfigNumber<std::int64_t>{"vocab_size", &BertConfig::vocabulary},
+                               ConfigNumber<std::int64_t>{"hidden_size", &BertConfig::hidden},
+                               ConfigNumber<std::int64_t>{"num_hidden_layers", &BertConfig::layers},
+                               ConfigNumber<std::int64_t>{"num_attention_heads", &BertConfig::heads},
+                               ConfigNumber<std::int64_t>{"intermediate_size", &BertConfig::intermediate},
+                               ConfigNumber<std::int64_t>{"max_position_embeddings", &BertConfig::positions},
+                               ConfigNumber<std::int64_t>{"type_vocab_size", &BertConfig::tokenTypes},
+                               ConfigNumber<std::int64_t>{"pad_token_id", &BertConfig::padding}};
+constexpr std::array bertRates{ConfigNumber<double>{"layer_norm_eps", &BertConfig::layerNormEps},
+                               ConfigNumber<double>{"hidden_dropout_prob", &BertConfig::hiddenDropout},
+                               ConfigNumber<double>{"attention_probs_dropout_prob", &BertConfig::attentionDropout},
+                               ConfigNumber<double>{"initializer_range", &BertConfig::initializerRange}};
 
 /// Takes a number of the config, if it is there.
 template <class T> void take(const Json &json, const char *key, T &into) {
@@ -131,9 +153,30 @@ std::string unsupported(const Json &json, const BertConfig &config) {
     if (config.hidden % config.heads != 0)
         return "its hidden_size " + std::to_string(config.hidden) + " can't be divided among " +
                std::to_string(config.heads) + " attention heads";
+    if (documents::optionalIn<bool>(json, "is_decoder").value_or(false))
+        return "its is_decoder is true, and only false is supported";
     if (config.padding < 0 || config.padding >= config.vocabulary)
         return "its pad_token_id " + std::to_string(config.padding) + " is no token";
     return unusableNumber(config);
+}
+
+/// The names in id2label by their numbers; empty: it doesn't name each number from 0 on.
+std::vector<std::string> labelsIn(const Json &json) {
+    const auto names = json.find("id2label");
+    if (names == json.end() || !names->is_object())
+        return {};
+    std::vector<std::string> labels(names->size());
+    std::size_t found = 0;
+    for (const auto &[key, name] : names->items()) {
+        std::size_t number = 0;
+        const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+        if (error == std::errc() && end == key.data() + key.size() && number < labels.size() && name.is_string() &&
+            labels[number].empty()) {
+            labels[number] = name.get<std::string>();
+            ++found;
+        }
+    }
+    return found == labels.size() ? labels : std::vector<std::string>();
 }
 
 Result<BertConfig> readConfig(const std::string &folder) {
@@ -141,20 +184,13 @@ Result<BertConfig> readConfig(const std::string &folder) {
     if (!json)
         return fail(json.error());
     BertConfig config;
-    take(*json, "vocab_size", config.vocabulary);
-    take(*json, "hidden_size", config.hidden);
-    take(*json, "num_hidden_layers", config.layers);
-    take(*json, "num_attention_heads", config.heads);
-    take(*json, "intermediate_size", config.intermediate);
-    take(*json, "max_position_embeddings", config.positions);
-    take(*json, "type_vocab_size", config.tokenTypes);
-    take(*json, "pad_token_id", config.padding);
-    take(*json, "layer_norm_eps", config.layerNormEps);
-    take(*json, "hidden_dropout_prob", config.hiddenDropout);
-    take(*json, "attention_probs_dropout_prob", config.attentionDropout);
-    take(*json, "initializer_range", config.initializerRange);
+    for (const auto &[key, member] : bertSizes)
+        take(*json, key, config.*member);
+    for (const auto &[key, member] : bertRates)
+        take(*json, key, config.*member);
     if (const auto found = json->find("classifier_dropout"); found != json->end() && found->is_number())
         config.classifierDropout = found->get<double>();
+    config.labels = labelsIn(*json);
     if (const auto why = unsupported(*json, config); !why.empty())
         return refuse(folder + "/config.json", why, "name another BERT folder with --bert-dir");
     return config;
@@ -170,6 +206,40 @@ std::string ourName(std::string name) {
     return inside ? "bert." + name : name;
 }
 
+/// The head's row of each class, by the labels' names. A head without names of its own counts from 0, as transformers names it then.
+/// Empty: its labels are others.
+std::vector<std::int64_t> rowsOfClasses(const BertConfig &config, const std::vector<std::string> &classes) {
+    if (!config.labels.empty() && config.labels.size() != classes.size())
+        return {};
+    std::map<std::string, std::int64_t> rowOf;
+    for (std::size_t row = 0; row < classes.size(); ++row) {
+        const std::string number = std::to_string(row), unnamed = "LABEL_" + number;
+        const std::string &name = config.labels.empty() ? unnamed : config.labels[row];
+        rowOf.emplace(name == unnamed ? number : name, static_cast<std::int64_t>(row));
+    }
+    std::vector<std::int64_t> rows;
+    for (const std::string &label : classes) {
+        const auto found = rowOf.find(label);
+        if (found == rowOf.end())
+            return {};
+        rows.push_back(found->second);
+    }
+    return rows;
+}
+
+/// The first few of them.
+std::string labelsText(const std::vector<std::string> &labels) {
+    constexpr std::size_t mostShown = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(labels.size(), mostShown); ++i)
+        text += (i == 0 ? "" : ", ") + quotedWords(labels[i]);
+    return text + (labels.size() > mostShown ? ", …" : "");
+}
+
+bool isOfHead(const std::string &parameter) {
+    return parameter.starts_with("classifier.");
+}
+
 std::string sizesText(at::IntArrayRef sizes) {
     std::string text;
     for (const auto size : sizes)
@@ -181,6 +251,24 @@ std::string sizesText(at::IntArrayRef sizes) {
 
 std::string bertFolderOf(const std::string &given) {
     return given.empty() ? downloadedDataFolder(bertDownload) : given;
+}
+
+Result<std::map<std::string, std::string>> bertConfigFacts(const std::string &folder) {
+    const auto config = readConfig(folder);
+    if (!config)
+        return fail(config.error());
+    const auto shortest = [](double rate) {
+        char text[32];
+        return std::string(text, std::to_chars(text, text + sizeof text, rate).ptr);
+    };
+    std::map<std::string, std::string> facts;
+    for (const auto &[key, member] : bertSizes)
+        facts[key] = std::to_string((*config).*member);
+    for (const auto &[key, member] : bertRates)
+        facts[key] = shortest((*config).*member);
+    if (config->classifierDropout)
+        facts["classifier_dropout"] = shortest(*config->classifierDropout);
+    return facts;
 }
 
 Result<BertFolder> readBertFolder(const std::string &path) {
@@ -210,17 +298,29 @@ Result<BertFolder> readBertFolder(const std::string &path) {
     return folder;
 }
 
-Result<void> fillWithWeights(Bert &model, const BertFolder &folder) {
+std::string headNotice(const BertFolder &folder, const std::vector<std::string> &classes) {
+    const bool hasHead =
+        std::ranges::any_of(folder.weights.tensors, [](const auto &one) { return isOfHead(one.first); });
+    if (!hasHead || classes.empty() || !rowsOfClasses(folder.config, classes).empty())
+        return {};
+    const auto &labels = folder.config.labels;
+    return folder.path + "/config.json " +
+           (labels.empty() ? "doesn't name the labels of its head" : "names its head's labels " + labelsText(labels)) +
+           ", and the data's are " + labelsText(classes) + ": the head's rows are used for these in their order";
+}
+
+Result<void> fillWithWeights(Bert &model, const BertFolder &folder, const std::vector<std::string> &classes) {
     if (folder.path.empty())
         return {};
     std::map<std::string, const torch::Tensor *> found;
     for (const auto &[name, tensor] : folder.weights.tensors)
         found[ourName(name)] = &tensor;
+    const auto rows = rowsOfClasses(folder.config, classes);
     const torch::NoGradGuard noGrad;
     for (const auto &item : model.named_parameters()) {
         const auto at = found.find(item.key());
         if (at == found.end()) {
-            if (item.key().starts_with("classifier."))
+            if (isOfHead(item.key()))
                 continue;
             return refuse(folder.path + "/model.safetensors", "it lacks " + item.key(), "give BERT's own weights");
         }
@@ -228,10 +328,11 @@ Result<void> fillWithWeights(Bert &model, const BertFolder &folder) {
             return refuse(folder.path + "/model.safetensors",
                           item.key() + " is " + sizesText(at->second->sizes()) + ", expected " +
                               sizesText(item.value().sizes()),
-                          item.key().starts_with("classifier.")
-                              ? "train on data with as many classes, or give weights without a head"
-                              : "give the config.json that belongs to it");
+                          isOfHead(item.key()) ? "train on data with as many classes, or give weights without a head"
+                                               : "give the config.json that belongs to it");
         item.value().copy_(*at->second);
+        if (isOfHead(item.key()) && !rows.empty())
+            item.value().copy_(item.value().index_select(0, torch::tensor(rows)));
     }
     return {};
 }
@@ -247,7 +348,11 @@ Result<void> writeBertFolder(const std::string &path, const std::string &source,
         return fail(config.error());
     (*config)["architectures"] = {"BertForSequenceClassification"};
     (*config)["model_type"] = "bert";
+    // What transformers would read in their place, and what makes a model that answers otherwise.
+    for (const char *key : {"dtype", "num_labels", "_num_labels", "return_dict", "torchscript"})
+        config->erase(key);
     (*config)["torch_dtype"] = "float32";
+    (*config)["problem_type"] = "single_label_classification";
     Json names = Json::object(), numbers = Json::object();
     for (std::size_t i = 0; i < classes.size(); ++i) {
         names[std::to_string(i)] = classes[i];
@@ -260,9 +365,8 @@ Result<void> writeBertFolder(const std::string &path, const std::string &source,
     if (!vocabulary)
         return fail(vocabulary.error());
     texts.emplace_back("vocab.txt", std::move(*vocabulary));
-    constexpr const char *settings = "tokenizer_config.json"; // older folders have none
-    if (auto text = disk.readAll(source + "/" + settings))
-        texts.emplace_back(settings, std::move(*text));
+    if (auto text = disk.readAll(source + "/" + tokenizerSettings))
+        texts.emplace_back(tokenizerSettings, std::move(*text));
     texts.emplace_back("config.json", documents::page(*config)); // last: the folder is whole with it
     TensorFile weights;
     weights.metadata = {{"format", "pt"}};
@@ -304,9 +408,17 @@ Result<VocabularyFile> readVocabulary(const std::string &folder, std::int64_t ma
     if (padding >= 0 && padding != config->padding)
         return refuse(file.path, "its [PAD] is token " + std::to_string(padding) +
                                      ", but config.json's pad_token_id is " + std::to_string(config->padding));
-    if (const auto settings = readJson(folder, "tokenizer_config.json"))
-        if (const auto found = settings->find("do_lower_case"); found != settings->end() && found->is_boolean())
-            file.lowerCase = found->get<bool>();
+    const std::string settings = folder + "/" + tokenizerSettings;
+    std::error_code ignored;
+    if (!std::filesystem::exists(settings, ignored))
+        return file;
+    const auto given = realFileSystem().readAll(settings);
+    if (!given)
+        return fail(given.error());
+    const auto rules = tokenizerRulesFrom(*given, settings);
+    if (!rules)
+        return fail(rules.error());
+    file.rules = *rules;
     return file;
 }
 

@@ -61,8 +61,10 @@ MadeModel makeBert(const ModelOptions &options) {
     }
     const auto model = std::make_shared<Bert>(folder.config, options.classes > 0 ? options.classes : Bert::usualClasses,
                                               options.dropout);
-    if (auto filled = fillWithWeights(*model, folder); !filled)
+    if (auto filled = fillWithWeights(*model, folder, options.labels); !filled)
         return fail(filled.error());
+    if (const std::string notice = headNotice(folder, options.labels); options.warn && !notice.empty())
+        options.warn(notice);
     return model;
 }
 

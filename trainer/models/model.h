@@ -84,6 +84,8 @@ struct ModelOptions {
     int classes = 0;                    ///< of the data; 0: those of the model's row
     /// bert: a folder of Hugging Face with sizes and weights; empty: random weights, of the sizes in the model's row
     std::string folder = {};
+    std::vector<std::string> labels = {};               ///< of the classes, in their order; empty: not known
+    std::function<void(const std::string &)> warn = {}; ///< takes a sentence about what was made; may be empty
 };
 
 /// By its name in ipc/models.h, or the path of a file (ipc/model_facts.h). Fresh parameters are those PyTorch would draw after

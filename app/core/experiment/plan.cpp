@@ -282,6 +282,31 @@ void order(std::vector<Resolved> &runs, int repeats, const EstimateSource &estim
         plan.runs.push_back(std::move(one.run));
 }
 
+bool isOnePlace(const std::string &a, const std::string &b) {
+    const auto whole = [](const std::string &path) {
+        std::error_code gone;
+        return (std::filesystem::absolute(path, gone) / "").lexically_normal();
+    };
+    return !a.empty() && !b.empty() && whole(a) == whole(b);
+}
+
+/// A trainer that saves its parameters where it has found them lets later runs start from others.
+std::optional<Error> savedOverStart(const std::vector<Resolved> &runs, int repeats) {
+    if (runs.size() * std::size_t(std::max(repeats, 1)) < 2)
+        return std::nullopt;
+    for (const Resolved &one : runs) {
+        const RunConfig &config = one.run.config;
+        if (!one.run.command.empty() || !one.run.runnable())
+            continue;
+        const bool overBert = savesFolder(config.model) && isOnePlace(config.saveFinal, config.bertDir);
+        if (overBert || isOnePlace(config.saveFinal, config.init))
+            return Error::badArgument("\"" + config.saveFinal + "\" is also " + (overBert ? "bert_dir" : "init") +
+                                          ", so later runs would start from what earlier ones have saved",
+                                      "save to another place, or plan one run alone", "save_final");
+    }
+    return std::nullopt;
+}
+
 /// The error if the recipe's reference names none of its runs. Not one if the settings may have renamed the
 /// reference.
 std::optional<Error> referenceMistake(const Recipe &recipe, const std::string &reference,
@@ -436,6 +461,8 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
         errors.push_back(
             Error::badArgument(std::to_string(repeats) + " repeats are not possible", "use 1 to 1000", "repeats"));
     if (const auto mistake = tooLarge(runs, std::size_t(std::clamp(repeats, 1, 1000))))
+        errors.push_back(*mistake);
+    if (const auto mistake = savedOverStart(runs, repeats))
         errors.push_back(*mistake);
     if (options.sideBySide < 1 || options.sideBySide > mostSideBySide)
         errors.push_back(Error::badArgument(std::to_string(options.sideBySide) + " runs can't run side by side",

@@ -63,11 +63,15 @@ std::string allowedCount(const MachineRecord &machine) {
 
 using Files = std::map<std::string, Words>; ///< file → its digests over a group's repeats
 
-Files filesOf(const RepeatGroup &group) {
+/// A trainer's data have names without folders; what its model starts from comes after its setting (StateFrame::files).
+enum class FileKind { Script, Data, Start };
+
+Files filesOf(const RepeatGroup &group, FileKind kind) {
     Files out;
     for (const RunOutcome &run : group.runs)
         for (const auto &[file, digest] : run.conditions.files)
-            out[file].insert(digest.substr(0, 12));
+            if (kind == FileKind::Script || (file.find('/') != std::string::npos) == (kind == FileKind::Start))
+                out[file].insert(digest.substr(0, 12));
     return out;
 }
 
@@ -161,13 +165,27 @@ void comparePrograms(const Pair &pair, std::vector<Unlike> &out) {
             "a different version may train differently");
 }
 
+void compareStartFiles(const Pair &pair, const std::vector<Unlike> &settings, std::vector<Unlike> &out) {
+    for (const char *key : {"model", "bert_dir", "init"}) // what is named otherwise is another file
+        if (names(settings, key) || pair.isVaried(key))
+            return;
+    const auto [before, after] =
+        unlikeFiles(filesOf(pair.reference, FileKind::Start), filesOf(pair.run, FileKind::Start), false);
+    if (!before.empty())
+        out.push_back(difference("start_files", "Files of the start", before, after, FairnessWeight::Notable,
+                                 "the runs start from different parameters, or read texts in different ways"));
+}
+
 void compareFiles(const Pair &pair, const std::vector<Unlike> &settings, std::vector<Unlike> &out) {
     if (isScript(pair.reference) != isScript(pair.run))
         return; // what the program reads, its name says
     const bool script = isScript(pair.run);
+    if (!script)
+        compareStartFiles(pair, settings, out);
     if (!script && (names(settings, "dataset") || pair.isVaried("dataset")))
         return;
-    const auto [before, after] = unlikeFiles(filesOf(pair.reference), filesOf(pair.run), !script);
+    const FileKind kind = script ? FileKind::Script : FileKind::Data;
+    const auto [before, after] = unlikeFiles(filesOf(pair.reference, kind), filesOf(pair.run, kind), !script);
     if (before.empty())
         return;
     out.push_back(difference(

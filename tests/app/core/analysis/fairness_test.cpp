@@ -65,7 +65,7 @@ RunOutcome runOf(const RunConfig &config, std::int64_t startWallUs, Random &rand
     run.conditions.machines = {machineOf()};
     run.conditions.lockstepVersion = "0.6.0";
     run.conditions.program = "lockstep-trainer";
-    run.conditions.files = {{"train-images", std::string(64, 'a')}, {"train-labels", std::string(64, 'c')}};
+    run.conditions.files = {{"train-images", std::string(64, 'a')}, {"train-labels", "c"}, {"init/a", "a"}};
     run.conditions.freeCores = config.method == Method::Ddp ? 0 : 1;
     run.conditions.scheduling = config.scheduling;
     run.conditions.threads = 1;
@@ -196,9 +196,8 @@ const std::vector<Planted> &allPlanted() {
         {"gpu_model", Decisive, None, inMachine([](M &m) { m.devices.front().name = "A100"; })},
         {"data", Decisive, None, [](RunOutcome &run) { run.conditions.files["train-images"] = std::string(64, 'b'); }},
         {"data", Decisive, None,
-         [](RunOutcome &run) {
-             run.conditions.files = {{"more.csv", "a"}};
-         }},
+         [](RunOutcome &r) { r.conditions.files.clear(), r.conditions.files["more.csv"] = "a"; }},
+        {"start_files", Notable, None, [](RunOutcome &run) { run.conditions.files["init/a"] = "b"; }},
         {"host", Notable, None, inMachine([](M &m) { m.host = "other"; })},
         {"machine_cores", Notable, None, inMachine([](M &m) { m.allowedCores = "0-3"; })},
         {"torch_version", Notable, None, inMachine([](M &m) { m.torchVersion = "2.7.1"; })},

@@ -367,6 +367,33 @@ private Q_SLOTS:
         QCOMPARE(plan.error().size(), std::size_t(2));
     }
 
+    void aRunThatSavesWhereItBeginsIsPlannedAlone() {
+        RunConfig config;
+        config.model = "bert";
+        config.dataset = "text";
+        config.dataDir = "/texts.csv";
+        config.bertDir = "/models/tuned";
+        config.saveFinal = "/models/../models/tuned/";
+        const auto planned = [&](int repeats) {
+            return expand(recipeFromConfigs("in place", {config}, repeats), machine(2));
+        };
+        QVERIFY(planned(1).has_value());
+        const auto refused = planned(2);
+        QVERIFY(!refused.has_value());
+        QCOMPARE(
+            joinErrors(refused.error()),
+            std::string("save_final: \"/models/../models/tuned/\" is also bert_dir, so later runs would start from "
+                        "what earlier ones have saved; save to another place, or plan one run alone"));
+        config.init = "/models/first.safetensors";
+        config.saveFinal = "/models/second";
+        QVERIFY(planned(2).has_value());
+        config.model = RunConfig().model;
+        config.dataset = RunConfig().dataset;
+        config.dataDir.clear();
+        config.saveFinal = config.init;
+        QVERIFY(!planned(2).has_value());
+    }
+
     void freelyChosenConfigsOfOneTitleAreToldApart() {
         RunConfig a, b;
         b.workers = 4;
