@@ -75,6 +75,11 @@ const FieldSpec *findField(std::string_view key) {
     return nullptr;
 }
 
+std::string normalised(const FieldSpec &field, const std::string &value) {
+    RunConfig scratch;
+    return field.set(scratch, value) ? field.get(scratch) : value;
+}
+
 std::string_view nearestKey(std::string_view key) {
     // Flags and keys use the same words.
     std::string plain(key.substr(0, 64));

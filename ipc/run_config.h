@@ -156,6 +156,8 @@ struct FieldSpec {
 };
 
 [[nodiscard]] std::span<const FieldSpec> runConfigFields();
+/// A value as the field itself would write it ("1e-2" as "0.01"); as it is when the field can't take it.
+[[nodiscard]] std::string normalised(const FieldSpec &field, const std::string &value);
 
 /// Whether the field's value can change anything in this run: e.g. a backend needs a distributed method, momentum needs
 /// sgd.

@@ -2,6 +2,7 @@
 // Commands on earlier runs: tag, rename, note, star, delete, restore, trash, diff.
 #include <algorithm>
 #include <filesystem>
+#include <unordered_set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -35,12 +36,16 @@ Result<void> checkRun(const std::string &run) {
     return {};
 }
 
-/// Resolves the choice: at least one run, all existing.
+/// Resolves the choice: at least one run, all existing, each once.
 Result<std::vector<std::string>> chosenRuns(const RunChoice &choice) {
-    std::vector<std::string> out = choice.runs;
-    for (const std::string &run : out)
+    std::vector<std::string> out;
+    std::unordered_set<std::string> given;
+    for (const std::string &run : choice.runs) {
         if (const Result<void> there = checkRun(run); !there)
             return fail(there.error());
+        if (given.insert(run).second)
+            out.push_back(run);
+    }
     if (!choice.filter.empty()) {
         auto index = core::RunIndex::open();
         if (!index)
@@ -73,6 +78,11 @@ int changeAll(const RunChoice &choice, const core::NotesChange &change, const st
     return Done;
 }
 
+/// As the filter finds it.
+bool isSameTag(const std::string &a, const std::string &b) {
+    return QString::fromStdString(a).compare(QString::fromStdString(b), Qt::CaseInsensitive) == 0;
+}
+
 /// A folder may be linked under another id.
 bool areOneRun(const std::string &a, const std::string &b) {
     std::error_code unknown;
@@ -99,7 +109,7 @@ int tagCommand(const RunChoice &choice, const std::string &tags, bool remove) {
     const auto change = [&](core::RunNotes &notes) {
         for (const std::string &word : *words)
             if (remove)
-                std::erase(notes.tags, word);
+                std::erase_if(notes.tags, [&](const std::string &tag) { return isSameTag(tag, word); });
             else
                 notes.tags.push_back(word);
     };
@@ -220,8 +230,9 @@ int diffCommand(const std::string &a, const std::string &b, bool all, bool json)
     core::RunDiffModel model;
     model.setDiff(diff);
     model.setAllOpen(all);
-    std::vector<std::vector<std::string>> rows = {
-        {"", "A: " + diff.nameA.toStdString(), "B: " + diff.nameB.toStdString(), "B to A"}};
+    std::vector<std::vector<std::string>> rows = {{"", "A: " + diff.nameA.toStdString(),
+                                                   "B: " + diff.nameB.toStdString(),
+                                                   text(core::RunDiffModel::ratioHead())}};
     for (int row = 0; row < model.rowCount(); ++row) {
         if (all && model.index(row, 0).data(core::RunDiffModel::FoldRole).toBool())
             continue;

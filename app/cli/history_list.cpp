@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // list: the history as a table, filtered, sorted, grouped by repeats.
+#include <cstdio>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -69,12 +70,26 @@ Json runJson(const core::IndexedRun &run) {
             {"metrics", metricsJson(run)}};
 }
 
-Json groupJson(const std::vector<core::IndexedRun> &runs, const core::RunGroup &group) {
+Json valueJson(const ColumnValue &value) {
+    if (const auto *text = std::get_if<std::string>(&value))
+        return *text;
+    const auto *number = std::get_if<double>(&value);
+    return number ? Json(*number) : Json(nullptr);
+}
+
+/// What --columns asks for, in the columns' units: seconds, bytes, shares of 1, microseconds.
+template <class Value> void addColumns(const std::vector<RunColumn> &columns, Value value, Json &out) {
+    Json &chosen = out["columns"] = Json::object();
+    for (const RunColumn &column : columns)
+        chosen[column.key] = valueJson(value(column));
+}
+
+Json groupJson(const std::vector<core::IndexedRun> &runs, const std::vector<RunColumn> &invented,
+               const core::RunGroup &group) {
     const core::IndexedRun &first = runs[std::size_t(group.runs.front())];
     Json ids = Json::array(), figures = Json::object();
     for (const int place : group.runs)
         ids.push_back(runs[std::size_t(place)].run);
-    const std::vector<RunColumn> invented = core::inventedColumns(runs);
     for (const auto columns : {core::runColumns(), std::span<const RunColumn>(invented)})
         for (const RunColumn &column : columns) {
             if (!column.measured)
@@ -230,13 +245,25 @@ void printJson(const ListOptions &options, const Listing &listing, const std::ve
     }
     if (options.group) {
         json["groups"] = Json::array();
-        for (const core::RunGroup &group : listing.rows.groups)
-            json["groups"].push_back(groupJson(listing.runs, group));
+        const std::vector<RunColumn> invented = core::inventedColumns(listing.runs);
+        for (const core::RunGroup &group : listing.rows.groups) {
+            Json &one = json["groups"].emplace_back(groupJson(listing.runs, invented, group));
+            if (!options.columns.empty())
+                addColumns(
+                    listing.columns,
+                    [&](const RunColumn &column) { return core::groupValue(column, listing.runs, group.runs); }, one);
+        }
     } else {
         json["runs"] = Json::array();
-        for (const core::RunRow &row : listing.rows.rows)
-            json["runs"].push_back(runJson(listing.runs[std::size_t(row.run)]));
+        for (const core::RunRow &row : listing.rows.rows) {
+            const core::IndexedRun &run = listing.runs[std::size_t(row.run)];
+            Json &one = json["runs"].emplace_back(runJson(run));
+            if (!options.columns.empty())
+                addColumns(
+                    listing.columns, [&](const RunColumn &column) { return column.value(run); }, one);
+        }
     }
+    json["unreadable"] = listing.refused;
     print(dump(json));
 }
 
@@ -254,8 +281,12 @@ int listCommand(const ListOptions &options) {
         printJson(options, *listing, all);
         return Done;
     }
-    const std::string refused = listing->chosen ? std::string() : refusedInWords(listing->refused);
-    if (all.empty() && listing->runs.empty() && !refused.empty()) {
+    std::string refused = refusedInWords(listing->refused);
+    if (listing->chosen) { // stdout has the rows alone
+        std::fputs(refused.c_str(), stderr);
+        refused.clear();
+    }
+    if (all.empty() && listing->runs.empty() && !listing->refused.empty()) {
         print(refused);
         return Done;
     }

@@ -8,6 +8,14 @@
 #include "experiment/width_goal.h"
 
 namespace lockstep::cli {
+namespace {
+
+/// For a number without a sign, which would become a huge one.
+std::string notBelowZero(const std::string &given) {
+    return given.starts_with('-') ? "is a whole number from 0 on, not " + given : std::string();
+}
+
+} // namespace
 
 void addOnAlert(CLI::App &command, std::string &onAlert) {
     command.add_option(
@@ -45,10 +53,11 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
                     "Runs at the same time, each on its own devices; they share memory, caches and\n"
                     "clock frequency, so their times are longer than alone")
         ->check(CLI::Range(1, core::mostSideBySide));
-    command.add_option(
-        "--order-seed", options.orderSeed,
-        "Seed for the order of the rounds of repeats; without it, each experiment has its own. 0: as the "
-        "recipe lists them");
+    command
+        .add_option("--order-seed", options.orderSeed,
+                    "Seed for the order of the rounds of repeats; without it, each experiment has its own. 0: as the "
+                    "recipe lists them")
+        ->check(notBelowZero);
     command.add_option("--set", options.set, "KEY=VALUE on every run, e.g. epochs=2; may be given several times")
         ->allow_extra_args(false);
 }

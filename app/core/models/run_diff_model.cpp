@@ -67,16 +67,20 @@ std::vector<TableColumn<RunDiffRow>> RunDiffModel::columns() const {
     };
     const auto change = [](const RunDiffRow &row) {
         const QString &value = row.line.change;
-        QString hint = value.endsWith(u'×') ? tr("B ÷ A") : tr("B − A");
+        const QString hint = value.endsWith(QStringLiteral("points")) ? tr("B − A") : ratioHead();
         return TableCell{value, value, true, row.kind == Kind::Line ? hint : QString()};
     };
     return {{{},
              [](const RunDiffRow &row) {
                  return TableCell{row.line.label, row.line.label, false, row.line.help};
              }},
-            {tr("A: %1").arg(m_diff.nameA), side(&DiffLine::a)},
-            {tr("B: %1").arg(m_diff.nameB), side(&DiffLine::b)},
-            {tr("B to A"), change}};
+            {tr("A: %1").arg(m_diff.nameA), side(&DiffLine::a), m_diff.nameA},
+            {tr("B: %1").arg(m_diff.nameB), side(&DiffLine::b), m_diff.nameB},
+            {ratioHead(), change}};
+}
+
+QString RunDiffModel::ratioHead() {
+    return tr("B ÷ A");
 }
 
 QString RunDiffModel::foldText(const DiffSection &section) const {
@@ -93,7 +97,7 @@ QVariant RunDiffModel::rowData(const RunDiffRow &row, int role) const {
 }
 
 QString RunDiffModel::text() const {
-    QStringList lines = {QStringLiteral("\tA\tB\tB to A"),
+    QStringList lines = {QStringLiteral("\tA\tB\t") + ratioHead(),
                          QStringLiteral("run\t%1\t%2\t").arg(m_diff.runA, m_diff.runB)};
     for (const RunDiffRow &row : rows())
         if (row.kind == Kind::Line)

@@ -32,7 +32,8 @@ public:
     /// Unfolds or folds the equal lines of this row's section.
     void toggle(int row);
     void setAllOpen(bool open);
-    [[nodiscard]] QString text() const; ///< what is shown, tab-separated, for the clipboard
+    [[nodiscard]] static QString ratioHead(); ///< of the last column: "B ÷ A"
+    [[nodiscard]] QString text() const;       ///< what is shown, tab-separated, for the clipboard
 
 protected:
     [[nodiscard]] QVariant rowData(const RunDiffRow &row, int role) const override;

@@ -35,6 +35,7 @@ struct IndexedRun {
     std::optional<double> throttledShare;          ///< of the run's time in which the slowest clock was held down
     std::string throttle; ///< why the clock was held down, each reason once: "CPU quota, processor too hot"
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
+    std::string known;    ///< "\nkey=value" of each field that is known of a script; empty: no script, see `settings`
     std::string metrics;  ///< "\nname=value" of each metric at the run's end, over all ranks; empty: none known
     std::string work; ///< workKey(), or a script's command, processes and devices, a long one's hash: equal for repeats
     std::string folder;   ///< in which a script was started, as RunRecord::folder; empty: unknown, or no script
@@ -48,7 +49,7 @@ struct IndexedRun {
     /// The run's own name, with its repeat where there are several: "DDP on 2 devices #3".
     [[nodiscard]] std::string ownTitle() const;
     [[nodiscard]] std::string title() const; ///< the name given by a person, else its own
-    /// A config field's value as text; absent when the run has no config.
+    /// A config field's value as text; absent when the run has no config, of a script when it is unknown.
     [[nodiscard]] std::optional<std::string> setting(const FieldSpec &field) const;
     [[nodiscard]] std::optional<double> metric(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> metricNames() const;

@@ -38,6 +38,7 @@ constexpr TextColumn textColumns[] = {
     {"work", &IndexedRun::work},       {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
     {"note", &IndexedRun::note},       {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
     {"metrics", &IndexedRun::metrics}, {"recorded", &IndexedRun::recorded},     {"folder", &IndexedRun::folder},
+    {"known", &IndexedRun::known},
 };
 constexpr NumberColumn numberColumns[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS},
@@ -77,8 +78,67 @@ std::string settingsOf(const RunConfig &config, const ScriptClaims &claims) {
     return text;
 }
 
+/// The text behind "\nkey=", up to the end of its line.
+std::optional<std::string> valueIn(const std::string &text, std::string_view key) {
+    const std::string begin = "\n" + std::string(key) + "=";
+    const std::size_t at = text.find(begin);
+    if (at == std::string::npos)
+        return std::nullopt;
+    const std::size_t from = at + begin.size();
+    return text.substr(from, text.find('\n', from) - from);
+}
+
+/// What is known of a script's configuration, as factsOf() has it; what came first stays.
+class KnownFields {
+public:
+    explicit KnownFields(std::string &text) : m_text(text) {
+        if (m_text.empty())
+            m_text = "\n";
+    }
+    void add(const FieldSpec &field, const std::string &value) {
+        if (!field.perProcess && !value.empty() && !valueIn(m_text, field.key))
+            m_text += std::string(field.key) + "=" + cutText(onOneLine(value)) + "\n";
+    }
+    /// What the script reported.
+    void add(std::string_view key, const std::string &said) {
+        if (const FieldSpec *field = findField(key))
+            add(*field, normalised(*field, said));
+    }
+    void addNumber(std::string_view key, auto number) {
+        char buffer[32];
+        if (number)
+            add(key, std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, *number).ptr));
+    }
+
+private:
+    std::string &m_text;
+};
+
+void takeKnown(const RunConfig &config, const ScriptClaims &claims, IndexedRun &row) {
+    KnownFields known(row.known);
+    for (const FieldSpec &field : runConfigFields())
+        if (claims.knows(field.key))
+            known.add(field, field.get(config));
+}
+
+void takeReported(const Summary &summary, IndexedRun &row) {
+    KnownFields known(row.known);
+    known.add("loader", summary.loader);
+    known.add("optimizer", summary.optimizer);
+    known.add("precision", summary.precision);
+    known.add("augment", summary.augment);
+    known.addNumber("threads", summary.threads);
+    known.addNumber("workers", summary.workers);
+    known.addNumber("seed", summary.seed);
+    known.addNumber("batch_size", summary.batchSize);
+    known.addNumber("lr", summary.lr);
+}
+
 /// Of a run whose configuration is unknown.
 void takeScript(const RunRecord &record, IndexedRun &row) {
+    KnownFields known(row.known);
+    for (const auto &[key, said] : record.about)
+        known.add(key, said);
     const auto said = [&](std::string_view key) {
         const auto found = record.about.find(key);
         return found == record.about.end() ? std::string() : found->second;
@@ -122,6 +182,8 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     if (record.claims.knows("epochs"))
         row.epochs = config.epochs;
     row.settings = settingsOf(config, record.claims);
+    if (record.claims.known)
+        takeKnown(config, record.claims, row);
     row.work = isScript(record) ? workKey(config, record.command) : workKey(config); // its times are not our trainer's
     if (isScript(record) && record.command.empty())
         row.work += "script\n";
@@ -136,6 +198,8 @@ void takeWords(const Summary &summary, IndexedRun &row) {
     take(row.method, summary.method);
     take(row.model, summary.model);
     take(row.dataset, summary.dataset);
+    if (!row.known.empty())
+        takeReported(summary, row);
     if (row.epochs == 0)
         row.epochs = int(summary.epochs.size());
 }
@@ -148,16 +212,6 @@ std::string metricsOf(const Summary &summary) {
             text += (text.empty() ? "\n" : "") + name + "=" +
                     std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr) + "\n";
     return text;
-}
-
-/// The text behind "\nkey=", up to the end of its line.
-std::optional<std::string> valueIn(const std::string &text, std::string_view key) {
-    const std::string begin = "\n" + std::string(key) + "=";
-    const std::size_t at = text.find(begin);
-    if (at == std::string::npos)
-        return std::nullopt;
-    const std::size_t from = at + begin.size();
-    return text.substr(from, text.find('\n', from) - from);
 }
 
 /// Shares of what adds up to a step; nested phases and communication hidden behind computing are left out.
@@ -280,6 +334,8 @@ void markRepeats(std::vector<IndexedRun> &runs) {
 
 std::optional<std::string> IndexedRun::setting(const FieldSpec &field) const {
     static const RunConfig defaults;
+    if (!known.empty())
+        return valueIn(known, field.key);
     if (settings.empty())
         return std::nullopt;
     const std::optional<std::string> value = valueIn(settings, field.key);

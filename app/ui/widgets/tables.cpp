@@ -93,7 +93,12 @@ QSize CellDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelInd
 
 namespace {
 
-/// Heads stand over their column's values: right over numbers, left over words.
+/// Beside the words of a column's head. Its own wish keeps room for a sort arrow in every column: here only the sorted one has it.
+int headMargin(bool sorted) {
+    return 2 * padding + (sorted ? 16 : 2);
+}
+
+/// Heads stand over their column's values: right over numbers, left over words. What a narrow column cuts from one shows as "…".
 class HeaderView : public QHeaderView {
 public:
     explicit HeaderView(QWidget *parent) : QHeaderView(Qt::Horizontal, parent) {}
@@ -106,6 +111,10 @@ protected:
             option->sortIndicator = QStyleOptionHeader::SortUp;
         else if (option->sortIndicator == QStyleOptionHeader::SortUp)
             option->sortIndicator = QStyleOptionHeader::SortDown;
+        const bool sorted = isSortIndicatorShown() && sortIndicatorSection() == section;
+        if (const int room = sectionSize(section) - headMargin(sorted); room > 0)
+            option->text =
+                QFontMetrics(Theme::font(Type::Small, QFont::DemiBold)).elidedText(option->text, Qt::ElideMiddle, room);
         if (!model() || model()->rowCount() == 0)
             return;
         const auto alignment = Qt::Alignment(model()->index(0, section).data(Qt::TextAlignmentRole).toInt());
@@ -152,11 +161,10 @@ namespace {
 
 /// What a column's head and cells take.
 int wantedWidth(const QTableView *table, int column) {
-    // The head's own wish keeps room for a sort arrow in every column: here only the sorted one has it.
     const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
     const bool sorted = table->isSortingEnabled() && table->horizontalHeader()->sortIndicatorSection() == column;
-    const int head = metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) +
-                     2 * padding + (sorted ? 16 : 2);
+    const int head =
+        metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) + headMargin(sorted);
     return std::max(head, static_cast<const QAbstractItemView *>(table)->sizeHintForColumn(column));
 }
 

@@ -277,3 +277,29 @@ TEST_CASE("a summary has the facts and the backend of the lowest rank, whichever
     CHECK(summary.precision == "bf16");
     CHECK(summary.backend == "gloo");
 }
+
+TEST_CASE("a stopped run's summary is of the epochs that it ended") {
+    ReportedSummary reported;
+    reportEpoch(reported, 1, 0, 1);
+    reportEpoch(reported, 2, 10, 2);
+    Frame frame;
+    StepsFrame steps;
+    steps.epoch = 3;
+    steps.firstStep = 20;
+    steps.lastStep = 24;
+    steps.count = 5;
+    steps.samples = 40;
+    steps.loss = LossWindow{1, 1, 1, 1};
+    frame.body = steps;
+    reported.take(0, frame);
+    RunResult result;
+    result.state = RunState::Done;
+    reported.addTo(result, RunRecord());
+    CHECK_FALSE(result.summary);
+    result.state = RunState::Stopped;
+    reported.addTo(result, RunRecord());
+    REQUIRE(result.summary);
+    CHECK(result.summary->epochs.size() == 2);
+    CHECK(result.summary->steps == 20);
+    CHECK(result.summary->totalTrainingTimeS == 3.0);
+}

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 
 #include "ipc/sound_values.h"
@@ -199,8 +200,16 @@ void ReportedSummary::forget(int from) {
         m_repeated.reset();
 }
 
+ReportedSummary ReportedSummary::withoutBegunEpochs() const {
+    ReportedSummary out = *this;
+    while (!out.m_epochs.empty() && out.m_epochs.rbegin()->second.ranks.empty())
+        out.m_epochs.erase(std::prev(out.m_epochs.end()));
+    return out;
+}
+
 void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
-    result.summary = summary(record, result.runTimeS);
+    result.summary = result.state == RunState::Stopped ? withoutBegunEpochs().summary(record, result.runTimeS)
+                                                       : summary(record, result.runTimeS);
     if (result.summary)
         addWarnings(result);
     else if (m_repeated)

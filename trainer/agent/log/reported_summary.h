@@ -33,7 +33,8 @@ public:
     /// the first one is not number 1: then what came before it is not known here. Of a run of more
     /// than 100,000 epochs no loss, training time, phases or steps are known.
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
-    /// The summary, and a warning for what is unknown of it although every epoch was reported.
+    /// The summary, and a warning for what is unknown of it although every epoch was reported. Of a stopped run it is that of the epochs
+    /// before the one that was stopped.
     void addTo(RunResult &result, const RunRecord &record) const;
     /// Those warnings alone, where ranks report elsewhere, too, and no summary can be made here.
     void addWarnings(RunResult &result) const;
@@ -66,6 +67,8 @@ private:
     void take(int rank, const EvalFrame &eval);
     [[nodiscard]] Epoch *at(int epoch); ///< absent: there are too many, and m_firstBeyond says so
     void forget(int from);
+    /// Those epochs at the end of which no rank has reported more than steps do not count.
+    [[nodiscard]] ReportedSummary withoutBegunEpochs() const;
     [[nodiscard]] Part partOf(const EpochFrame &done);
     [[nodiscard]] bool beginsLate() const; ///< the first epoch that was reported is not number 1
     [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;

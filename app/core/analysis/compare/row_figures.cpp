@@ -288,14 +288,15 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.firstEpochS = geometricMeanOf(timesOf(runs, firstEpochS));
     row.epochMedianS = geometricMeanOf(timesOf(runs, laterEpochS));
     const auto training = [](const RunOutcome &run) { return run.totalTrainingTimeS; };
+    const auto runTime = [](const RunOutcome &run) { return run.runTimeS; };
     if (isDone(*runs.front())) {
         for (const RunOutcome *run : runs)
             if (auto trained = trainingRepeatOf(*run))
                 row.trainingTimes.push_back(*std::move(trained));
-        row.runTimes = timesOf(runs, [](const RunOutcome &run) { return run.runTimeS; });
+        row.runTimes = timesOf(runs, runTime);
     }
     row.totalTrainingTimeS = geometricMeanOf(timesOf(runs, training));
-    row.runTimeS = geometricMeanOf(row.runTimes);
+    row.runTimeS = geometricMeanOf(timesOf(runs, runTime));
     row.testAccuracy = medianOf(runs, [](const RunOutcome &r) { return r.testAccuracy; });
     row.finalLoss = medianOf(runs, [](const RunOutcome &r) { return r.finalLoss; });
     std::vector<const MetricValues *> metrics;

@@ -72,6 +72,7 @@ std::vector<std::string> choicesOf(std::string_view key) {
 std::vector<RunColumn> personColumns() {
     RunColumn name = text("name", "Run", &IndexedRun::name, "The name you gave the run, or its own.");
     name.value = [](const IndexedRun &run) { return textOf(run.title()); };
+    name.otherValue = [](const IndexedRun &run) { return textOf(run.givenName.empty() ? run.name : run.givenName); };
     RunColumn tags = text("tags", "Tags", &IndexedRun::tags, "Words of your own to find runs by.");
     tags.kind = ColumnKind::Words;
     return {
@@ -134,8 +135,7 @@ std::vector<RunColumn> outcomeColumns() {
             "memory", "Memory (MiB)", ColumnKind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
             "Largest resident memory of the ranks' processes, summed.")),
         measured(number(
-            "watching", "Watching (% of a core)", ColumnKind::Share,
-            [](const IndexedRun &run) { return run.viewersShare; },
+            "watching", "Watching (cores)", ColumnKind::Cores, [](const IndexedRun &run) { return run.viewersShare; },
             "CPU time that viewers on the run's machine took, of several nodes on the first one. If ranks use every "
             "core, "
             "this slowed training by at most about as much.")),
@@ -146,13 +146,13 @@ std::vector<RunColumn> outcomeColumns() {
             "programs ran there.")),
         shown(measured(
             spelt("other_load", number(
-                                    "surroundings", "Other load (% of a core)", ColumnKind::Share,
+                                    "surroundings", "Other load (cores)", ColumnKind::Cores,
                                     [](const IndexedRun &run) { return run.otherLoad; },
                                     "CPU time that other programs took of the cores that the run's agent may use, mean "
                                     "over the run. Of several nodes, on the most loaded one. Runs under "
                                     "different load are no fair comparison.")))),
         measured(number(
-            "stolen", "Stolen (% of a core)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
+            "stolen", "Stolen (cores)", ColumnKind::Cores, [](const IndexedRun &run) { return run.stolenShare; },
             "CPU time of those cores that the hypervisor gave to other machines, mean over the run. Of several "
             "nodes, on the one that `surroundings` is of.")),
         measured(number(
@@ -222,6 +222,10 @@ RunColumn fieldColumn(const FieldSpec &field) {
     return column;
 }
 
+QString lower(std::string_view text) {
+    return QString::fromUtf8(text.data(), qsizetype(text.size())).toLower();
+}
+
 /// `key`: the metric's name, unless another column has it.
 RunColumn metricColumn(const MetricSpec &metric, std::string key) {
     return measured(number(
@@ -229,21 +233,24 @@ RunColumn metricColumn(const MetricSpec &metric, std::string key) {
         [name = metric.name](const IndexedRun &run) { return run.metric(name); }, metric.help));
 }
 
-bool answersTo(const RunColumn &column, std::string_view key) {
-    return column.key == key || (!column.also.empty() && column.also == key);
+bool answersTo(const RunColumn &column, const QString &lowerKey) {
+    return lower(column.key) == lowerKey || (!column.also.empty() && lower(column.also) == lowerKey);
 }
 
+const RunColumn *columnWith(std::span<const RunColumn> columns, std::string_view key) {
+    const auto found =
+        std::ranges::find_if(columns, [key = lower(key)](const RunColumn &column) { return answersTo(column, key); });
+    return found == columns.end() ? nullptr : &*found;
+}
+
+/// A registered metric may be what a measured column shows already. What a script calls so is its own affair.
 void addMetric(std::vector<RunColumn> &columns, std::span<const RunColumn> others, const MetricSpec &metric) {
-    const auto same = [&](const RunColumn &column) { return answersTo(column, metric.name); };
-    const auto taken = std::ranges::find_if(others, same);
-    if (taken == others.end())
-        columns.push_back(metricColumn(metric, metric.name));
-    else if (!taken->measured) // what a metric measures may be what another column says was asked for
-        columns.push_back(metricColumn(metric, "metric_" + metric.name));
-}
-
-QString lower(std::string_view text) {
-    return QString::fromUtf8(text.data(), qsizetype(text.size())).toLower();
+    if (const RunColumn *taken = columnWith(others, metric.name); taken && taken->measured && isRegistered(metric.name))
+        return;
+    std::string key = metric.name;
+    while (columnWith(others, key) || columnWith(columns, key))
+        key = "metric_" + key;
+    columns.push_back(metricColumn(metric, key));
 }
 
 } // namespace
@@ -340,6 +347,8 @@ QString shownValue(const RunColumn &column, const ColumnValue &value) {
         return wallTime(std::int64_t(*figure));
     case ColumnKind::Share:
         return column.hundredths ? QString::number(*figure * 100, 'f', 2) : significant(*figure * 100);
+    case ColumnKind::Cores:
+        return QString::number(*figure, 'f', 2);
     case ColumnKind::Bytes:
         return significant(*figure / 1024 / 1024);
     case ColumnKind::Flag:

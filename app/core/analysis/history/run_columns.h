@@ -22,6 +22,7 @@ enum class ColumnKind {
     Number,   ///< without a unit
     Duration, ///< seconds
     Share,    ///< 0..1, shown in %
+    Cores,    ///< cores' worth of processor time
     Bytes,
     Time, ///< Unix microseconds
     Flag  ///< 0 or 1
@@ -36,6 +37,8 @@ struct RunColumn {
     std::string help; ///< one sentence
     ColumnKind kind = ColumnKind::Text;
     std::function<ColumnValue(const IndexedRun &)> value;
+    /// What a filter takes for the value, too: a repeat's name without its number. Empty function: nothing.
+    std::function<ColumnValue(const IndexedRun &)> otherValue;
     std::vector<std::string> choices; ///< all that a text may be, unless `open`; empty: anything
     bool open = false;                ///< other texts may be there than the choices
     std::string also;                 ///< another spelling of the key

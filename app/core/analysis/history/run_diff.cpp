@@ -10,7 +10,9 @@
 
 #include "analysis/compare/result_table.h"
 #include "analysis/compare/row_figures.h"
+#include "analysis/history/run_facts.h"
 #include "base/format.h"
+#include "experiment/script_flags.h"
 #include "ipc/metrics.h"
 #include "store/run_outcome.h"
 #include "store/run_store.h"
@@ -48,7 +50,7 @@ public:
         line.figureB = b;
         line.same = a == b;
         if (a && b && *a > 0 && *b > 0 && !line.same)
-            line.change = speedUp(*b / *a);
+            line.change = factorText(*b / *a);
         return line;
     }
     DiffLine &seconds(const char *key, const char *label, std::optional<double> a, std::optional<double> b) {
@@ -102,28 +104,38 @@ DiffSection resultSection(const RunStore &a, const RunStore &b, const RunOutcome
     return out.take();
 }
 
-DiffSection configSection(const RunRecord &a, const RunRecord &b) {
-    Section out("Configuration");
-    if (a.config && b.config) {
-        for (const FieldSpec &field : runConfigFields()) {
-            if (field.perProcess || (!a.claims.knows(field.key) && !b.claims.knows(field.key)))
-                continue;
-            const auto value = [&](const RunRecord &record) {
-                return textOrDash(record.claims.knows(field.key) ? field.get(*record.config) : std::string());
-            };
-            DiffLine &line = out.words(textOrDash(field.key), textOrDash(field.label), value(a), value(b));
-            line.help = textOrDash(field.help);
-        }
-        return out.take();
-    }
-    const auto command = [](const RunRecord &record) {
-        std::string all;
-        for (const std::string &word : record.command)
-            all += (all.empty() ? "" : " ") + word;
-        return record.config ? std::string("lockstep-trainer") : all;
-    };
-    out.words("command", "Command", command(a), command(b));
+/// The script's command, or our trainer.
+std::string commandOf(const RunOutcome &run, const RunRecord &record) {
+    if (!run.script)
+        return record.config ? "lockstep-trainer" : "";
+    std::string all;
+    for (const std::string &word : run.command)
+        all += (all.empty() ? "" : " ") + word;
+    return all;
+}
+
+/// A script may read any flag: those in which the two differ are named, beside the settings that are known of it.
+void addScripts(const RunOutcome &x, const RunOutcome &y, const RunRecord &a, const RunRecord &b, Section &out) {
+    for (const std::string &flag : flagsApart(x.claims.flags, y.claims.flags))
+        out.words(textOrDash("flag " + flag), textOrDash("--" + flag), textOrDash(flagValue(x.claims.flags, flag)),
+                  textOrDash(flagValue(y.claims.flags, flag)));
+    out.words("command", "Command", commandOf(x, a), commandOf(y, b));
     out.count("processes", "Processes", double(a.processes), double(b.processes));
+}
+
+DiffSection configSection(const RunOutcome &x, const RunOutcome &y, const RunRecord &a, const RunRecord &b) {
+    Section out("Configuration");
+    if (x.script || y.script || !a.config || !b.config)
+        addScripts(x, y, a, b, out);
+    const RunFacts ofA = factsOf(x), ofB = factsOf(y);
+    const auto valueIn = [](const RunFacts &facts, std::string_view key) {
+        const auto found = facts.find(key);
+        return textOrDash(found == facts.end() ? std::string() : found->second);
+    };
+    for (const FieldSpec &field : runConfigFields())
+        if (ofA.contains(field.key) || ofB.contains(field.key))
+            out.words(textOrDash(field.key), textOrDash(field.label), valueIn(ofA, field.key), valueIn(ofB, field.key))
+                .help = textOrDash(field.help);
     return out.take();
 }
 
@@ -290,7 +302,7 @@ RunDiff diffRuns(const RunStore &a, const RunStore &b) {
     const RunOutcome x = outcomeOf(a), y = outcomeOf(b);
     const RunRecord none;
     const RunRecord &recordA = a.record() ? *a.record() : none, &recordB = b.record() ? *b.record() : none;
-    diff.sections = {configSection(recordA, recordB),
+    diff.sections = {configSection(x, y, recordA, recordB),
                      resultSection(a, b, x, y),
                      timingSection(x, y),
                      phaseSection(a, b, x, y),

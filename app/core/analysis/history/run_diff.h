@@ -14,7 +14,7 @@ struct DiffLine {
     QString key;    ///< "lr", "forward_s": for JSON
     QString label;  ///< "Learning rate"
     QString a, b;   ///< formatted; "-" is unknown
-    QString change; ///< "0.58×", "+0.42 points"; empty where a ratio is meaningless
+    QString change; ///< B ÷ A, "0.58"; of shares B − A, "+0.42 points"; empty where both are meaningless
     QString help;
     std::optional<double> figureA, figureB; ///< of a measured line, in the unit its key names
     bool same = false;

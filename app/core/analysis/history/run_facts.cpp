@@ -7,12 +7,6 @@
 namespace lockstep::core {
 namespace {
 
-/// A value as the field itself would write it ("1e-2" as "0.01"); as it is when the field can't take it.
-std::string normalised(const FieldSpec &field, const std::string &value) {
-    RunConfig scratch;
-    return field.set(scratch, value) ? field.get(scratch) : value;
-}
-
 constexpr std::array<std::string_view, 13> comparable = {"method",     "model",  "dataset",  "train_samples", "epochs",
                                                          "batch_size", "lr",     "momentum", "optimizer",     "seed",
                                                          "workers",    "loader", "augment"};

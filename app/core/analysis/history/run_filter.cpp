@@ -123,7 +123,11 @@ FilterQuantity quantity(const RunColumn &column, const QString &text, const Filt
         mistake(token, quoted(text) + " can't be compared with " + column.key, "give " + quantityExamples(column.kind));
     if (column.kind == ColumnKind::Share && (found->exact > 1 || found->exact < 0))
         mistake(token, column.key + " is a share from 0 to 1, not " + text.toStdString(),
-                found->exact <= 100 && found->exact > 0 ? "write " + text.toStdString() + "%" : "write 0.88 or 88%");
+                found->exact <= 100 && found->exact > 0 && !text.endsWith(u'%') ? "write " + text.toStdString() + "%"
+                                                                                : "write 0.88 or 88%");
+    if (column.kind == ColumnKind::Bytes && found->exact != 0 && !text.back().isLetter()) // it is shown in MiB
+        mistake(token, column.key + " needs a unit, and " + text.toStdString() + " has none",
+                "write " + text.toStdString() + "MiB, or " + text.toStdString() + "B for bytes");
     return *found;
 }
 
@@ -297,9 +301,10 @@ private:
     static Node compare(const RunColumn &column, const FilterToken &sign, const FilterToken &value) {
         const ValueTest test = comparison(column, sign, value);
         const bool not_ = sign.text.startsWith(u'!');
-        return Node{Node::Kind::Test, {}, [found = column.value, test, not_](const IndexedRun &run) {
-                        return test(found(run)) != not_;
-                    }};
+        return Node{
+            Node::Kind::Test, {}, [found = column.value, other = column.otherValue, test, not_](const IndexedRun &run) {
+                return (test(found(run)) || (other && test(other(run)))) != not_;
+            }};
     }
 
     std::vector<FilterToken> m_tokens;

@@ -18,6 +18,7 @@ constexpr Unit sizes[] = {{"", 1},       {"B", 1},         {"kB", 1e3},        {
                           {"GB", 1e9},   {"KiB", 1024.0},  {"MiB", 1048576.0}, {"GiB", 1073741824.0},
                           {"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}};
 constexpr Unit shares[] = {{"", 1}, {"%", 0.01}};
+constexpr Unit coreCounts[] = {{"", 1}, {"%", 0.01}, {"core", 1}, {"cores", 1}}; // in per cent, as these once were
 constexpr Unit none[] = {{"", 1}};
 
 std::span<const Unit> unitsOf(ColumnKind kind) {
@@ -28,6 +29,8 @@ std::span<const Unit> unitsOf(ColumnKind kind) {
         return sizes;
     case ColumnKind::Share:
         return shares;
+    case ColumnKind::Cores:
+        return coreCounts;
     default:
         return none;
     }
@@ -93,6 +96,8 @@ std::string quantityExamples(ColumnKind kind) {
         return "a time like 30s, 2min or 1h";
     case ColumnKind::Share:
         return "a share like 0.88 or 88%";
+    case ColumnKind::Cores:
+        return "a number of cores like 0.5 or 1.72";
     case ColumnKind::Bytes:
         return "a size like 500MiB or 2GiB";
     case ColumnKind::Time:

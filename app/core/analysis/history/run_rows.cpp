@@ -76,20 +76,6 @@ ColumnValue groupName(const std::vector<IndexedRun> &runs, const std::vector<int
     return name.empty() ? ColumnValue() : ColumnValue(name);
 }
 
-ColumnValue headValue(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
-    if (column.key == "name")
-        return groupName(runs, which);
-    if (column.kind == ColumnKind::Time) // a group is as new as its newest run
-        return column.value(at(runs, *std::max_element(which.begin(), which.end(), [&](int a, int b) {
-                                   return at(runs, a).startWallUs < at(runs, b).startWallUs;
-                               })));
-    if (column.measured) {
-        const GroupFigures figures = figuresOf(column, runs, which);
-        return figures.mean ? ColumnValue(*figures.mean) : ColumnValue();
-    }
-    return shared(column, runs, which).value_or(ColumnValue());
-}
-
 /// By recording the place of its longest done run, which has most of it.
 std::map<std::string, int> wholeRecordings(const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
     const auto length = [&](int place) { return std::pair(at(runs, place).runTimeS.value_or(0), at(runs, place).run); };
@@ -178,6 +164,20 @@ GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &r
     return out;
 }
 
+ColumnValue groupValue(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    if (column.key == "name")
+        return groupName(runs, which);
+    if (column.kind == ColumnKind::Time) // a group is as new as its newest run
+        return column.value(at(runs, *std::max_element(which.begin(), which.end(), [&](int a, int b) {
+                                   return at(runs, a).startWallUs < at(runs, b).startWallUs;
+                               })));
+    if (column.measured) {
+        const GroupFigures figures = figuresOf(column, runs, which);
+        return figures.mean ? ColumnValue(*figures.mean) : ColumnValue();
+    }
+    return shared(column, runs, which).value_or(ColumnValue());
+}
+
 QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
     if (column.key == "state")
         return groupState(runs, which);
@@ -195,7 +195,7 @@ QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs, 
     }
     if (column.key != "name" && column.kind != ColumnKind::Time && !shared(column, runs, which))
         return column.kind == ColumnKind::Flag ? QString() : QStringLiteral("varies");
-    return shownValue(column, headValue(column, runs, which));
+    return shownValue(column, groupValue(column, runs, which));
 }
 
 QString rangeText(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
@@ -260,7 +260,7 @@ RunRows groupedRows(const std::vector<IndexedRun> &runs, const std::vector<int> 
     const RunColumn &column = order.column;
     std::vector<SortKey> keys;
     for (const RunGroup &group : groups)
-        keys.push_back(sortKey(headValue(column, runs, group.runs)));
+        keys.push_back(sortKey(groupValue(column, runs, group.runs)));
     for (const int place : sortedBy(keys, order.descending)) {
         RunGroup &group = groups[std::size_t(place)];
         const int number = int(out.groups.size());

@@ -48,6 +48,9 @@ struct RunRows {
 [[nodiscard]] std::string groupKey(const IndexedRun &run);
 [[nodiscard]] GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                      const std::vector<int> &which);
+/// By which a group is sorted: the mean, its newest run's time, or the common value of its runs; nothing if there is none.
+[[nodiscard]] ColumnValue groupValue(const RunColumn &column, const std::vector<IndexedRun> &runs,
+                                     const std::vector<int> &which);
 /// The text of a group's head: mean ± standard deviation, the common value of its runs, or "varies".
 [[nodiscard]] QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                 const std::vector<int> &which);

@@ -40,7 +40,7 @@ RunsActions::RunsActions(RunsList &runs, core::RunListModel &list, core::RunHist
     add(tr("Write tags"), QKeySequence(Qt::Key_T), &RunsActions::tagsWanted);
     add(tr("Write a note"), QKeySequence(Qt::Key_N), &RunsActions::noteWanted);
     addSeparator();
-    add(tr("Copy run ids"), QKeySequence::Copy, &RunsActions::copyIds);
+    add(tr("Copy run ids"), QKeySequence(Qt::Key_I), &RunsActions::copyIds); // Ctrl+C copies the rows
     add(tr("Group repeats"), QKeySequence(Qt::Key_G), &RunsActions::groupWanted);
     addSeparator();
     add(tr("Delete"), QKeySequence(Qt::Key_Delete), &RunsActions::deleteChosen);

@@ -44,6 +44,8 @@ QStringList usual() {
     for (const core::RunColumn &column : core::runColumns())
         if (column.shown)
             out.append(QString::fromStdString(column.key));
+    const QString recipe = QStringLiteral("recipe"); // beside the name, which it tells apart
+    out.move(out.indexOf(recipe), out.indexOf(QStringLiteral("name")) + 1);
     return out;
 }
 

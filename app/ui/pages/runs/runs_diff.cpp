@@ -86,6 +86,8 @@ RunsDiff::RunsDiff(Theme &theme, QWidget *parent)
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex &at) { m_model.toggle(at.row()); });
     connect(m_table, &QTableView::activated, this, [this](const QModelIndex &at) { m_model.toggle(at.row()); });
+    for (QAction *rows : m_table->actions()) // its heads and folds are no rows to copy
+        m_table->removeAction(rows);
     auto *copy = new QAction(tr("Copy the differences"), m_table);
     copy->setShortcut(QKeySequence::Copy);
     copy->setShortcutContext(Qt::WidgetShortcut);

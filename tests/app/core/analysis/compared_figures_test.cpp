@@ -182,6 +182,21 @@ private Q_SLOTS:
         QVERIFY(table.rows.front().firstEpochS && !table.rows.front().epochMedianS);
     }
 
+    void aRunThatIsNotDoneShowsItsOwnRunTimeWhereItStandsAlone() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
+        RunOutcome stopped = runs.front();
+        stopped.state = RunState::Stopped;
+        stopped.runTimeS = 6.5;
+        ResultRow alone, beside;
+        takeOutcomes({&stopped}, alone);
+        QVERIFY(alone.repeats == 0 && alone.runTimes.empty() && alone.runTimeS);
+        QVERIFY(std::abs(*alone.runTimeS - 6.5) < 1e-9);
+        takeOutcomes({&runs[0], &stopped}, beside);
+        QCOMPARE(beside.repeats, 1);
+        QVERIFY(std::abs(*beside.runTimeS - *runs[0].runTimeS) < 1e-9);
+    }
+
     void phasesOfARowAreMeansOverItsRepeats() {
         std::vector<RunOutcome> runs;
         addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 4), 1, 2, 0.5);

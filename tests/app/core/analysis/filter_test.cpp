@@ -28,6 +28,8 @@ IndexedRun makeRun(const std::string &id, const std::string &method, int devices
     run.note = "The first that worked";
     run.starred = true;
     run.peakRssBytes = 600.0 * 1024 * 1024;
+    run.otherLoad = 1.72;
+    run.viewersShare = 0.05;
     return run;
 }
 
@@ -77,6 +79,13 @@ private Q_SLOTS:
             {"devices!=2", false},
             {"memory>500MiB", true},
             {"memory<0.5GiB", false},
+            {"memory>0", true},
+            {"surroundings>1.5", true},
+            {"surroundings=1.72", true},
+            {"surroundings>=2cores", false},
+            {"surroundings>150%", true}, // as it was before it was shown in cores
+            {"watching=5%", true},
+            {"watching>0.1", false},
             {"started=2026-01-31", true},
             {"started>2026-01-31", false},
             {"started>=2026-01-31", true},
@@ -159,6 +168,8 @@ private Q_SLOTS:
             {"devices~2", 7, 1, "is a number"},
             {"devices>=two", 9, 3, "give a number"},
             {"accuracy>88", 9, 2, "write 88%"},
+            {"accuracy>150%", 9, 4, "write 0.88 or 88%"},
+            {"memory>300", 7, 3, "memory needs a unit, and 300 has none; write 300MiB"},
             {"training>2parsec", 9, 7, "30s, 2min or 1h"},
             {"started>soon", 8, 4, "2026-01-31"},
             {"devices>=", 9, 0, "a value is missing"},
@@ -187,6 +198,37 @@ private Q_SLOTS:
         QVERIFY2(message.startsWith(QStringLiteral("at %1: ").arg(at + 1)), qPrintable(message));
         QCOMPARE(int(filter.error().at), at);
         QCOMPARE(int(filter.error().length), length);
+    }
+
+    void aRepeatIsFoundByItsNameWithAndWithoutItsNumber() {
+        IndexedRun run = makeRun("20260131T143000Z-00000001", "baseline", 1, 0.9);
+        run.repeated = true;
+        const auto accepts = [&](const char *line) {
+            const auto filter = RunFilter::parse(QString::fromUtf8(line));
+            return filter && filter->accepts(run);
+        };
+        QVERIFY(accepts("name=baseline") && accepts("name=\"baseline #1\"") && accepts("name=base*"));
+        QVERIFY(!accepts("name!=baseline") && !accepts("name=\"baseline #2\"") && !accepts("name=-"));
+        run.givenName = "the good one";
+        QVERIFY(accepts("name=\"the good one\"") && !accepts("name=baseline") && !accepts("name=-"));
+    }
+
+    void aMetricOfAScriptNamedAsAColumnIsShownBesideIt() {
+        IndexedRun run = makeRun("20260131T143000Z-00000001", "ddp", 2, 0.9);
+        run.metrics = "\nLoad=3\naccuracy=0.5\nmetric_accuracy=7\nsamples_per_s=9\n";
+        const std::vector<RunColumn> invented = inventedColumns({run});
+        const auto valueOf = [&](const char *key) {
+            const RunColumn *column = findRunColumn(key, invented);
+            const ColumnValue value = column ? column->value(run) : ColumnValue();
+            return std::holds_alternative<double>(value) ? std::get<double>(value) : -1;
+        };
+        QCOMPARE(invented.size(), std::size_t(3)); // the throughput's own column shows samples_per_s
+        QCOMPARE(valueOf("accuracy"), 0.9);
+        QCOMPARE(valueOf("metric_accuracy"), 0.5);
+        QCOMPARE(valueOf("metric_metric_accuracy"), 7.0);
+        QCOMPARE(valueOf("metric_load"), 3.0);
+        const auto filter = RunFilter::parse(QStringLiteral("metric_accuracy<0.6 accuracy>0.8"), invented);
+        QVERIFY(filter && filter->accepts(run));
     }
 
     void bracketsWithoutEndAreRefusedBeforeTheStackIs() {

@@ -4,6 +4,7 @@
 
 #include <QAbstractItemView>
 #include <QApplication>
+#include <QClipboard>
 #include <QCompleter>
 #include <QHeaderView>
 #include <QLabel>
@@ -372,6 +373,9 @@ private Q_SLOTS:
             for (const PhasePart &part : bar.nested)
                 QVERIFY(part.phase != "comm");
         }
+        QCOMPARE(model.headerData(core::RunDiffModel::B, Qt::Horizontal, Qt::ToolTipRole).toString(),
+                 model.diff().nameB); // the head may be too narrow for it
+        QCOMPARE(model.headerData(core::RunDiffModel::Change, Qt::Horizontal).toString(), QStringLiteral("B ÷ A"));
         QCOMPARE(model.index(1, 0).data().toString(), QStringLiteral("Method")); // what differs first
         QCOMPARE(model.index(1, 1).data().toString(), QStringLiteral("dp"));     // the earlier one is A
         int fold = 0;
@@ -430,7 +434,8 @@ private Q_SLOTS:
             before = mean;
         }
         page()->columns()->reset();
-        QVERIFY(page()->columns()->shown().contains("recipe"));
+        const QStringList usual = page()->columns()->shown();
+        QCOMPARE(usual.indexOf("recipe"), usual.indexOf("name") + 1);
     }
 
     void aRunIsDuplicatedIntoPlan() {
@@ -454,6 +459,26 @@ private Q_SLOTS:
             if (!action->isSeparator() && action->shortcut().isEmpty())
                 without.append(action->text());
         QCOMPARE(without, QStringList{"Empty the trash…"}); // it asks, and is not for a slip of the hand
+    }
+
+    void noTwoActionsOfATableHaveOneKey() {
+        const QList<QTableView *> tables = m_window->findChildren<QTableView *>();
+        QVERIFY(tables.contains(table()) && tables.contains(page()->diff()->table()));
+        for (const QTableView *one : tables) {
+            QStringList keys;
+            for (const QAction *action : one->actions())
+                if (!action->shortcut().isEmpty())
+                    keys.append(action->shortcut().toString());
+            QVERIFY2(keys.removeDuplicates() == 0, qPrintable(one->accessibleName()));
+        }
+    }
+
+    void ctrlCCopiesTheChosenRows() {
+        QGuiApplication::clipboard()->clear();
+        click(0);
+        QTest::keyClick(table(), Qt::Key_C, Qt::ControlModifier);
+        QTRY_VERIFY(QGuiApplication::clipboard()->text().contains(cell(0, "name")));
+        QVERIFY(QGuiApplication::clipboard()->text().startsWith(QChar(u'★')));
     }
 };
 
