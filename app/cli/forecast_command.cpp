@@ -58,6 +58,10 @@ Result<std::set<core::ForecastRun>> runsFor(const ForecastOptions &options, cons
     std::set<core::ForecastRun> runs = core::runsOf(ways, devices);
     if (options.devices.empty())
         runs.insert(subject.runs.begin(), subject.runs.end());
+    if (runs.empty() && !options.devices.empty())
+        return fail(Error::badArgument("a forecast is of two devices or more against one, and --devices asks for " +
+                                           options.devices.substr(0, 40),
+                                       "write --devices 2", "--devices"));
     if (runs.empty())
         return fail(Error::badArgument("this machine has only one device",
                                        "give more with --devices; rows that need them read \"can't tell\""));
@@ -139,7 +143,7 @@ std::string forecastText(const core::ForecastRecord &record) {
     return out;
 }
 
-/// The lab to use: the one named, else the newest between the subject's places.
+/// The lab to use: the one named, else the best suited between the subject's places.
 Result<core::LabRecord> labFor(const ForecastOptions &options, const RunConfig &config) {
     const std::vector<NodePlace> &nodes = config.nodes;
     if (!options.lab.empty()) {
@@ -149,7 +153,7 @@ Result<core::LabRecord> labFor(const ForecastOptions &options, const RunConfig &
                                                "--lab"));
     }
     const bool gpus = config.device == "cuda";
-    if (auto newest = core::newestLabOf(nodes, gpus ? "cuda" : "cpu"))
+    if (auto newest = core::newestLabFor(config))
         return std::move(*newest);
     const auto other = core::newestLab();
     if (nodes.empty()) {
@@ -274,16 +278,14 @@ int forecastCommand(const ForecastOptions &options) {
     record.forecast = std::move(*made);
     record.calibration = core::calibrationOf(core::tallyOfForecasts(core::placeOf(record), core::readGradingRuns()));
     core::widen(record.forecast, record.calibration);
-    if (placesOf(lab->nodes) != placesOf(config.nodes))
-        record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +
-                                               ", not between the places of the forecast.");
-    else if (const std::string elsewhere = core::measuredElsewhere(*lab, machine); !elsewhere.empty())
-        record.forecast.reservations.push_back(elsewhere);
-    for (const std::string &sentence :
-         {core::otherLoadSentence(record.otherCores, "single devices trained for this forecast"),
-          core::otherLoadSentence(lab->otherCores, "its lab measured")})
-        if (!sentence.empty())
-            record.forecast.reservations.push_back(sentence);
+    std::vector<std::string> &reservations = record.forecast.reservations;
+    if (!subject->leftOut.empty())
+        reservations.push_back(subject->leftOut);
+    for (std::string &sentence : core::labReservationsFor(config, *lab, machine))
+        reservations.push_back(std::move(sentence));
+    if (std::string others = core::otherLoadSentence(record.otherCores, "single devices trained for this forecast");
+        !others.empty())
+        reservations.push_back(std::move(others));
     if (auto written = core::writeForecast(record); !written)
         return complain(written.error());
     return show(record, options.json);

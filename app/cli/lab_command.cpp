@@ -84,7 +84,7 @@ std::string heading(const LabRecord &record) {
                       " devices of " + std::to_string(record.coresPerDevice) + " core" +
                       (record.coresPerDevice > 1 ? "s" : "") + ", " + core::sweepsText(record) + ", scheduling " +
                       record.scheduling + "\n";
-    for (const std::string &sentence : core::labReservations(record))
+    for (const std::string &sentence : core::labReservations(record, core::thisMachine()))
         out += sentence + "\n";
     for (const std::string &sentence : record.leftOut)
         out += "Left out: " + sentence + "\n";

@@ -6,6 +6,7 @@
 #include "experiment/recipe.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
+#include "lab/forecast_grades.h"
 #include "settings.h"
 
 namespace lockstep::cli {
@@ -16,7 +17,7 @@ tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
     if (!run || !run->config || isScript(*run))
         return tl::unexpected(Errors{Error::badArgument("run " + id + " is not a run of lockstep-trainer with a config",
                                                         "choose another one, or a recipe")});
-    return Subject{id, run->name, *run->config, core::runsOf({{run->config->method}}, {deviceCount(*run->config)})};
+    return Subject{id, run->name, *run->config, core::runsOf({{run->config->method}}, {deviceCount(*run->config)}), {}};
 }
 
 /// DDP before other methods that can be forecast, and these before others.
@@ -48,6 +49,7 @@ tl::expected<Subject, Errors> subjectOfRecipe(const std::string &name, const std
         return tl::unexpected(
             Errors{Error::badArgument("recipe " + name + " has no run of lockstep-trainer", "choose another one")});
     subject.config = first->config;
+    subject.leftOut = core::leftOutSentence(*first, expanded->runs);
     for (const core::PlannedRun &run : expanded->runs)
         if (run.command.empty())
             subject.runs.merge(core::runsOf({core::wayOf(run.config, subject.config)}, {deviceCount(run.config)}));

@@ -15,6 +15,7 @@ struct Subject {
     std::string recipe, title; ///< recipe: its name, or the run's id
     RunConfig config;
     std::set<core::ForecastRun> runs; ///< those that can be forecast
+    std::string leftOut;              ///< a sentence: runs with other steps, which can't; empty: there are none
 };
 
 /// `what`: a run's id, or a recipe's name or file; of a recipe its first DDP run, else its first run. `set`: KEY=VALUE, for a recipe.

@@ -140,7 +140,7 @@ class Places(unittest.TestCase):
         made = json.loads(out)
         row = next(row for row in made["rows"] if row["method"] == "ddp" and row["devices"] == 2)
         self.assertGreater(row["step_s"]["value"], 0)
-        self.assertIn(made["best_devices"]["ddp"], (1, 2))
+        self.assertIn(made["best_devices"].get("ddp"), (None, 1, 2), "none where intervals overlap")
         self.assertEqual({probe["copies"] for probe in made["probes"]}, {1, 2})
         self.assert_nothing_left()
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/trainer/trainer_process.h"
+#include "trainer/lab/collectives.h"
 #include "trainer/lab/lab_options.h"
 #include "trainer/lab/sweep_spread.h"
 
@@ -72,6 +73,24 @@ TEST_SUITE("lab") {
                       doctest::Approx(row["bytes"].get<double>() / row["median_s"].get<double>()));
             }
         }
+    }
+
+    TEST_CASE("over nodes messages go between rank 0 and the first rank of another node, else rank 1") {
+        CHECK(partnerOfRank0({0, 1}) == 1);
+        CHECK(partnerOfRank0({0, 0}) == 1);
+        CHECK(partnerOfRank0({0, 1, 2, 0, 1}) == 3);
+        CHECK(partnerOfRank0({0, 1, 0, 1, 0}) == 2);
+    }
+
+    TEST_CASE("messages after work take as long as for the two ranks that exchange them, though a third is there") {
+        const Lab lab(3, {"--sizes=4194304", "--collectives=send_recv_after_work", "--sweeps=1", "--block-ms=0.5",
+                          "--oversubscribe"});
+        CAPTURE(lab.ended.err);
+        REQUIRE(lab.ended.code == 0);
+        const Json row = lab.rows("send_recv_after_work").front();
+        CAPTURE(row.dump());
+        CHECK(row["partner"] == 1);
+        CHECK(row["algbw_bytes_s"].get<double>() < 1e12); // no memory is as fast; a rank that does nothing seems to be
     }
 
     TEST_CASE("a ring's large shares are passed on in segments, and add up right") {

@@ -13,6 +13,7 @@ namespace lockstep::trainer {
 namespace {
 
 constexpr int tag = 7;
+constexpr std::string_view pointToPoint = "send_recv";
 
 std::int64_t roundedUp(std::int64_t count, std::int64_t parts) {
     return (count + parts - 1) / parts * parts;
@@ -28,6 +29,17 @@ torch::Tensor pattern(std::int64_t count, int rank, c10::Device device) {
 }
 
 } // namespace
+
+int partnerOfRank0(const std::vector<int> &localRanks) {
+    for (std::size_t rank = 1; rank < localRanks.size(); ++rank)
+        if (localRanks[rank] == 0)
+            return static_cast<int>(rank);
+    return 1;
+}
+
+bool isPointToPoint(std::string_view collective) {
+    return collective.starts_with(pointToPoint);
+}
 
 std::optional<std::string> whyNotOffered(const std::string &collective, const std::string &backend, bool onGpu) {
     if (onGpu && collective.ends_with(afterWork))
@@ -46,9 +58,9 @@ LabBuffers::LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device dev
 }
 
 Exchange::Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> group, LabBuffers &buffers,
-                   std::int64_t bytes)
+                   std::int64_t bytes, int partner)
     : m_name(std::move(name)), m_group(std::move(group)), m_rank(m_group->getRank()), m_size(m_group->getSize()),
-      m_afterWork(m_name.ends_with(afterWork)), m_count((bytes + 3) / 4) {
+      m_partner(partner), m_afterWork(m_name.ends_with(afterWork)), m_count((bytes + 3) / 4) {
     if (m_afterWork)
         m_name.resize(m_name.size() - afterWork.size());
     m_work = buffers.work;
@@ -61,7 +73,7 @@ Exchange::Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> grou
 }
 
 void Exchange::run() {
-    if (m_name == "send_recv")
+    if (m_name == pointToPoint)
         return sendReceive();
     if (m_name == "ring_all_reduce")
         return sumAroundRing(*m_group, m_input, m_scratch, tag);
@@ -79,24 +91,28 @@ void Exchange::run() {
     }
 }
 
-/// Between ranks 0 and 1; other ranks do nothing. Back to back it is a ping-pong; after work both send at once, as stages of a pipeline do, so
+bool Exchange::takesPart() const {
+    return m_name != pointToPoint || m_rank == 0 || m_rank == m_partner;
+}
+
+/// Between rank 0 and its partner; other ranks do nothing. Back to back it is a ping-pong; after work both send at once, as stages of a
+/// pipeline do, so
 /// that each rank has the same to do.
 void Exchange::sendReceive() {
-    if (m_rank > 1)
+    if (!takesPart())
         return;
     std::vector<torch::Tensor> own{m_input}, others{m_output};
-    const int peer = 1 - m_rank;
     if (m_afterWork) {
-        const auto arriving = m_group->recv(others, peer, tag);
-        const auto leaving = m_group->send(own, peer, tag);
+        const auto arriving = m_group->recv(others, peer(), tag);
+        const auto leaving = m_group->send(own, peer(), tag);
         arriving->wait();
         leaving->wait();
     } else if (m_rank == 0) {
-        m_group->send(own, peer, tag)->wait();
-        m_group->recv(others, peer, tag)->wait();
+        m_group->send(own, peer(), tag)->wait();
+        m_group->recv(others, peer(), tag)->wait();
     } else {
-        m_group->recv(others, peer, tag)->wait();
-        m_group->send(own, peer, tag)->wait();
+        m_group->recv(others, peer(), tag)->wait();
+        m_group->send(own, peer(), tag)->wait();
     }
 }
 
@@ -121,8 +137,8 @@ torch::Tensor Exchange::expected() const {
     const auto device = m_input.device();
     if (m_name == "broadcast")
         return pattern(m_count, 0, device);
-    if (m_name == "send_recv")
-        return m_rank > 1 ? m_output.clone() : pattern(m_count, 1 - m_rank, device);
+    if (m_name == pointToPoint)
+        return takesPart() ? pattern(m_count, peer(), device) : m_output.clone();
     std::vector<torch::Tensor> shares;
     if (m_name == "all_gather") {
         for (int rank = 0; rank < m_size; ++rank)
@@ -138,7 +154,7 @@ torch::Tensor Exchange::expected() const {
 torch::Tensor Exchange::result() const {
     if (m_name == "reduce_scatter")
         return m_output.narrow(0, 0, m_share);
-    return m_name == "all_gather" || m_name == "send_recv" ? m_output : m_input;
+    return m_name == "all_gather" || m_name == pointToPoint ? m_output : m_input;
 }
 
 Result<void> Exchange::verify() {

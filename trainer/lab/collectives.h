@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -19,17 +20,25 @@ struct LabBuffers {
     LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device device);
 };
 
+/// The rank with which rank 0 exchanges messages: the first one of another node, else rank 1. From every rank's number on its node.
+[[nodiscard]] int partnerOfRank0(const std::vector<int> &localRanks);
+/// Whether the operation is between rank 0 and its partner alone.
+[[nodiscard]] bool isPointToPoint(std::string_view collective);
+
 /// One collective by its name (collectiveNames()) and size. Every rank must run all of them. `bytes` follows
-/// nccl-tests' rule (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md): the larger of a rank's input and output. Throws
-/// what c10d throws.
+/// nccl-tests' rule (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md): the larger of a rank's input and output.
+/// `partner`: of rank 0, in point to point. Throws what c10d throws.
 class Exchange {
 public:
-    Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> group, LabBuffers &buffers, std::int64_t bytes);
+    Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> group, LabBuffers &buffers, std::int64_t bytes,
+             int partner);
 
     [[nodiscard]] std::int64_t bytes() const { return m_count * 4; } ///< the measured size: rounded up to whole shares
     /// Runs the operation once on this rank. For send_recv a run is a whole ping-pong, which counts as two operations.
     void run();
     [[nodiscard]] int operationsPerRun() const { return m_name == "send_recv" ? 2 : 1; }
+    /// Whether this rank has anything to do in it.
+    [[nodiscard]] bool takesPart() const;
     /// Computes for one or two milliseconds on this rank alone.
     void work();
     [[nodiscard]] bool comesAfterWork() const { return m_afterWork; }
@@ -40,13 +49,14 @@ public:
 
 private:
     void sendReceive();
+    [[nodiscard]] int peer() const { return m_rank == 0 ? m_partner : 0; }
     [[nodiscard]] torch::Tensor expected() const;
     [[nodiscard]] torch::Tensor result() const;
     void fill();
 
     std::string m_name; ///< without afterWork
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
-    int m_rank, m_size;
+    int m_rank, m_size, m_partner;
     bool m_afterWork;
     std::int64_t m_count, m_share; ///< how many numbers in all, and in one rank's share
     torch::Tensor m_input, m_output, m_scratch, m_work;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -80,6 +81,7 @@ private:
     bool tooLong(const Measurement &measurement, const Measurement *smaller);
     void chooseRepeats();
     void sweep(int number);
+    [[nodiscard]] Exchange exchangeOf(const Measurement &measurement) const;
     Timed block(Exchange &exchange, int repeats);
     bool limitReached(int sweepsMade, std::int64_t begunNs);
     bool enough(int sweepsMade);
@@ -94,6 +96,7 @@ private:
     c10::Device m_device;
     std::unique_ptr<Communicator> m_communicator;
     std::string m_backend;
+    int m_partner = 1; ///< rank 0's, in point to point
     std::unique_ptr<LabBuffers> m_buffers;
     std::vector<Measurement> m_measurements;
     std::vector<std::pair<std::string, std::string>> m_notOffered;
@@ -106,6 +109,10 @@ Result<void> LabRank::meet() {
     if (!store)
         return fail(store.error());
     m_communicator = std::make_unique<Communicator>(m_env, *store);
+    std::vector<int> localRanks;
+    for (const std::string &localRank : m_communicator->exchange("lab-local-ranks", std::to_string(m_env.localRank)))
+        localRanks.push_back(std::stoi(localRank));
+    m_partner = partnerOfRank0(localRanks);
     const auto backend = chooseBackend(*m_communicator, m_options.config.backend, m_device, m_placement.names.front());
     if (!backend)
         return fail(backend.error());
@@ -131,6 +138,10 @@ void LabRank::write(const Json &row) {
 void LabRank::progress(std::size_t done, std::size_t of, const std::string &what) {
     if (m_env.rank == 0 && (m_options.progress || m_options.out != "-"))
         std::cout << Json{{"type", "progress"}, {"done", done}, {"of", of}, {"what", what}}.dump() << std::endl;
+}
+
+Exchange LabRank::exchangeOf(const Measurement &measurement) const {
+    return {measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes, m_partner};
 }
 
 /// Times the parts of a block: for each, the time of one repetition on the slowest rank. A busy machine stalls for some
@@ -167,6 +178,8 @@ Timed LabRank::block(Exchange &exchange, int repeats) {
             spent = monotonicNs() - begun;
         own.push_back(static_cast<double>(spent) / 1e9 / count / exchange.operationsPerRun());
     }
+    if (exchange.comesAfterWork() && !exchange.takesPart())
+        std::ranges::fill(own, std::numeric_limits<double>::max()); // the shortest counts, and this rank did nothing
     if (!exchange.comesAfterWork())
         cpu = processNs() - cpuBegun;
     own.push_back(static_cast<double>(cpu) / 1e9 / repeats / exchange.operationsPerRun());
@@ -213,7 +226,7 @@ Result<bool> LabRank::verifyAll() {
             done = measurement.collective;
             continue;
         }
-        Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
+        Exchange exchange = exchangeOf(measurement);
         const auto right = exchange.verify();
         const double wrong = m_communicator->sum({right ? 0.0 : 1.0}).front();
         if (!right)
@@ -238,7 +251,7 @@ void LabRank::chooseRepeats() {
     for (Measurement &measurement : m_measurements) {
         if (measurement.trialS > longS)
             continue; // one repetition per sweep
-        Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
+        Exchange exchange = exchangeOf(measurement);
         exchange.clear();
         (void)block(exchange, 2);
         double once = std::max(1e-7, *median(block(exchange, 3).parts) * exchange.operationsPerRun());
@@ -252,7 +265,7 @@ void LabRank::chooseRepeats() {
 void LabRank::sweep(int number) {
     std::size_t done = static_cast<std::size_t>(number) * m_measurements.size();
     for (Measurement &measurement : m_measurements) {
-        Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
+        Exchange exchange = exchangeOf(measurement);
         if (measurement.trialS <= longS)
             (void)block(exchange, 1); // loads this size into the caches
         const auto [parts, cpuS] = block(exchange, measurement.repeats);
@@ -330,23 +343,26 @@ void LabRank::writeHead() {
 void LabRank::writeRows() {
     for (const Measurement &measurement : m_measurements) {
         const double seconds = *median(measurement.seconds);
-        const Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
+        const Exchange exchange = exchangeOf(measurement);
         const double algbw = static_cast<double>(exchange.bytes()) / seconds;
-        write({{"type", "row"},
-               {"collective", measurement.collective},
-               {"ranks", m_env.worldSize},
-               {"bytes", exchange.bytes()},
-               {"held_out", measurement.heldOut},
-               {"sweeps", measurement.seconds.size()},
-               {"repeats", measurement.repeats},
-               {"median_s", seconds},
-               {"mean_s", std::accumulate(measurement.parts.begin(), measurement.parts.end(), 0.0) /
-                              double(measurement.parts.size())},
-               {"min_s", quantile(measurement.parts, 0)},
-               {"p90_s", quantile(measurement.parts, 0.9)},
-               {"cpu_s", *median(measurement.cpu)},
-               {"algbw_bytes_s", algbw},
-               {"busbw_bytes_s", algbw * busFactor(measurement.collective, m_env.worldSize)}});
+        Json row = {{"type", "row"},
+                    {"collective", measurement.collective},
+                    {"ranks", m_env.worldSize},
+                    {"bytes", exchange.bytes()},
+                    {"held_out", measurement.heldOut},
+                    {"sweeps", measurement.seconds.size()},
+                    {"repeats", measurement.repeats},
+                    {"median_s", seconds},
+                    {"mean_s", std::accumulate(measurement.parts.begin(), measurement.parts.end(), 0.0) /
+                                   double(measurement.parts.size())},
+                    {"min_s", quantile(measurement.parts, 0)},
+                    {"p90_s", quantile(measurement.parts, 0.9)},
+                    {"cpu_s", *median(measurement.cpu)},
+                    {"algbw_bytes_s", algbw},
+                    {"busbw_bytes_s", algbw * busFactor(measurement.collective, m_env.worldSize)}};
+        if (isPointToPoint(measurement.collective))
+            row["partner"] = m_partner;
+        write(row);
     }
 }
 

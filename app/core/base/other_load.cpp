@@ -61,11 +61,12 @@ std::optional<double> OtherLoad::cores() const {
     return std::max(0.0, othersS) / (now.atS - m_begun.atS);
 }
 
-std::string otherLoadSentence(std::optional<double> cores, const std::string &what) {
+std::string otherLoadSentence(std::optional<double> cores, const std::string &what, const std::string &machine) {
     if (!cores || *cores <= noticedCores)
         return {};
-    return QStringLiteral("While %1, other programs used %2 of this machine's cores: its times may be too long.")
-        .arg(QString::fromStdString(what), QString::number(*cores, 'f', *cores < 1 ? 2 : 1))
+    return QStringLiteral("While %1, other programs used %2 of %3's cores: its times may be too long.")
+        .arg(QString::fromStdString(what), QString::number(*cores, 'f', *cores < 1 ? 2 : 1),
+             QString::fromStdString(machine))
         .toStdString();
 }
 

@@ -207,9 +207,13 @@ std::vector<int> CommunicationModel::ranksOf(const std::string &collective) cons
 
 namespace {
 
+bool isMessage(std::string_view operation) {
+    return operation.starts_with(pairOfRanks);
+}
+
 /// t_N(K) from the model of N0 ranks, by the formula of the algorithm.
 double carriedOver(const std::string &collective, const CostModel &model, int from, int to, double bytes) {
-    if (collective == "send_recv" || collective == messageInTraining)
+    if (isMessage(collective))
         return model.seconds(bytes);
     if (collective == "broadcast")
         return model.seconds(bytes) * std::ceil(std::log2(to)) / std::ceil(std::log2(from));
@@ -233,7 +237,7 @@ std::optional<Prediction> CommunicationModel::predict(const std::string &collect
         });
     const auto &[measured, model] = *nearest;
     Prediction out;
-    out.ranksMeasured = measured == ranks;
+    out.ranksMeasured = measured == ranks || isMessage(collective);
     out.bytesMeasured = bytes >= model.fromBytes() && bytes <= model.toBytes();
     out.seconds = carriedOver(collective, model, measured, ranks, bytes);
     const double spread =

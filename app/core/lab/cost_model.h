@@ -60,6 +60,9 @@ struct Prediction {
 
 /// The models of operations as they occur in training: means after work, not medians of back-to-back calls.
 inline constexpr const char *inTraining = "all_reduce_in_training", *messageInTraining = "send_recv_in_training";
+/// A message between two ranks, back to back; between two ranks on different nodes; and such a one as in training.
+inline constexpr const char *pairOfRanks = "send_recv", *pairBetweenNodes = "send_recv_between_nodes",
+                            *messageBetweenNodes = "send_recv_in_training_between_nodes";
 /// The processor time of a rank in it.
 inline constexpr const char *workInTraining = "all_reduce_work_in_training";
 
@@ -74,7 +77,8 @@ public:
     /// Absent where the operation was not measured at all. One rank talks to nobody: 0 s. Other ranks than measured: N ranks
     /// of a ring are 2(N-1) steps of K/N bytes and each step costs what it cost the nearest measured N0, so
     /// t_N(K) = (N-1)/(N0-1) · t_N0(K·N0/N); a server's link carries N-1 messages of K: t_N(K) = (N-1)/(N0-1) · t_N0(K);
-    /// a tree has ⌈log2 N⌉ levels. The interval is what sizes left out were missed by, ×÷1.5 where ranks were not measured.
+    /// a tree has ⌈log2 N⌉ levels; a message is between two ranks, however many there are. The interval is what sizes left
+    /// out were missed by, ×÷1.5 where ranks were not measured.
     [[nodiscard]] std::optional<Prediction> predict(const std::string &collective, int ranks, double bytes) const;
 
 private:

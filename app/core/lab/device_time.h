@@ -46,6 +46,7 @@ struct StepTime {
     /// Parts of it; of a pipeline: of the stage that computes longest, all messages, what they add, and that stage's other waiting.
     double computeS = 0, communicationS = 0, exposedS = 0, waitS = 0;
     bool ranksMeasured = true; ///< the lab had that many ranks
+    bool bytesMeasured = true; ///< and messages of these sizes
     bool operator==(const StepTime &) const = default;
 };
 

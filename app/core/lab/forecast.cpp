@@ -23,13 +23,19 @@ struct Communication {
     Interval allS;     ///< every bucket
     double workS = 0;  ///< of it, processor time of a rank
     Interval exposedS; ///< if everything hides that can
-    bool ranksMeasured = true;
+    bool ranksMeasured = true, bytesMeasured = true;
+
+    void restOn(const Prediction &time) {
+        ranksMeasured = ranksMeasured && time.ranksMeasured;
+        bytesMeasured = bytesMeasured && time.bytesMeasured;
+    }
 };
 
-/// As measured; else each bucket is ready at its share of the bytes.
-std::vector<ReadyBucket> readyBuckets(const std::vector<double> &buckets, const DeviceTime &compute) {
-    if (!compute.buckets.empty())
+/// As measured, if probes had buckets of that size; else each bucket is ready at its share of the bytes.
+std::vector<ReadyBucket> readyBuckets(const ForecastInput &input, const RunConfig &run, const DeviceTime &compute) {
+    if (!compute.buckets.empty() && run.bucketMb == input.config.bucketMb)
         return compute.buckets;
+    const std::vector<double> buckets = bucketsOf(input.parameterBytes, run.bucketMb);
     const double all = std::accumulate(buckets.begin(), buckets.end(), 0.0);
     double sent = 0;
     std::vector<ReadyBucket> out;
@@ -74,7 +80,7 @@ std::optional<Communication> bucketed(const CommunicationModel &model, const Exc
         out.allS.value += time->seconds;
         out.allS.low += time->low;
         out.allS.high += time->high;
-        out.ranksMeasured = out.ranksMeasured && time->ranksMeasured;
+        out.restOn(*time);
         const auto work = exchanged.work ? model.predict(exchanged.work, ranks, bytes) : std::nullopt;
         out.workS += work ? std::min(work->seconds, time->seconds) : time->seconds;
     }
@@ -96,7 +102,7 @@ std::optional<Communication> buffersShared(const ForecastInput &input, const Run
         out.allS.value += time->seconds;
         out.allS.low += time->low;
         out.allS.high += time->high;
-        out.ranksMeasured = out.ranksMeasured && time->ranksMeasured;
+        out.restOn(*time);
     }
     return out;
 }
@@ -133,15 +139,18 @@ double sentShareOf(const RunConfig &run) {
 }
 
 /// The device's own time and an exchange beside it, of which `exposed` does not hide.
-StepTime withExchange(const DeviceTime &compute, double communicationS, const Interval &exposed, double waitS,
-                      bool ranksMeasured) {
+StepTime withExchange(const DeviceTime &compute, double communicationS, const Interval &exposed, double waitS) {
     const Interval &own = compute.stepS;
     return {{own.value + exposed.value + waitS, own.low + exposed.low, own.high + exposed.high + 2 * waitS},
             own.value,
             communicationS,
             exposed.value,
-            waitS,
-            ranksMeasured};
+            waitS};
+}
+
+/// Of that many devices.
+double waitForSlowest(const DeviceTime &compute, int devices) {
+    return compute.strayS.value_or(0) * expectedMost(devices);
 }
 
 /// Samples of a micro-batch of a pipeline's batch.
@@ -150,22 +159,24 @@ std::int64_t microBatchOf(const RunConfig &run, std::int64_t batch) {
 }
 
 /// All-reduces and servers that wait for everybody's gradients.
-std::optional<StepTime> exchangedTogether(const ForecastInput &input, const RunConfig &run, const Forecast &so,
-                                          const DeviceTime &compute, const CommunicationModel &model) {
+std::optional<StepTime> exchangedTogether(const ForecastInput &input, const RunConfig &run, const DeviceTime &compute,
+                                          const CommunicationModel &model) {
     const int devices = deviceCount(run);
-    const auto talk = bucketed(model, exchangeOf(run), devices, readyBuckets(so.bucketsBytes, compute),
-                               sentShareOf(run), compute.backwardS);
+    const auto talk = bucketed(model, exchangeOf(run), devices, readyBuckets(input, run, compute), sentShareOf(run),
+                               compute.backwardS);
     const auto buffers = buffersShared(input, run, model);
     if (!talk || !buffers)
         return std::nullopt;
     // On a CPU, hidden communication still costs its processor time.
     const double hidden = talk->allS.value - talk->exposedS.value;
     const double paid = isOnCpu(input) ? hidden * talk->workS / talk->allS.value : 0;
-    return withExchange(compute, talk->allS.value + buffers->allS.value,
-                        {talk->exposedS.value + paid + buffers->allS.value, talk->exposedS.low + buffers->allS.low,
-                         talk->allS.high + buffers->allS.high},
-                        compute.strayS.value_or(0) * expectedMost(devices),
-                        talk->ranksMeasured && buffers->ranksMeasured);
+    StepTime out = withExchange(compute, talk->allS.value + buffers->allS.value,
+                                {talk->exposedS.value + paid + buffers->allS.value,
+                                 talk->exposedS.low + buffers->allS.low, talk->allS.high + buffers->allS.high},
+                                waitForSlowest(compute, devices));
+    out.ranksMeasured = talk->ranksMeasured && buffers->ranksMeasured;
+    out.bytesMeasured = talk->bytesMeasured && buffers->bytesMeasured;
+    return out;
 }
 
 /// An asynchronous server.
@@ -180,26 +191,53 @@ std::optional<StepTime> exchangedAlone(const ForecastInput &input, const RunConf
         return std::nullopt;
     const double each = std::max(alone->seconds, shared->seconds / servers);
     const bool turns = isOnCpu(input) && !apart; // with rank 0's training
-    return withExchange(compute, each,
-                        {each, std::min(alone->low, shared->low),
-                         std::max(alone->high, shared->high) + (turns ? compute.stepS.value / 2 : 0)},
-                        0, shared->ranksMeasured);
+    const bool together = run.maxStaleness == 0;
+    const double low = together ? each * shared->low / shared->seconds : std::min(alone->low, shared->low);
+    const double wait = waitForSlowest(compute, training);
+    StepTime out = withExchange(
+        compute, each, {each, low, std::max(alone->high, shared->high) + (turns ? compute.stepS.value / 2 : 0)},
+        together ? wait : 0);
+    if (run.maxStaleness > 0)
+        out.stepS.high += 2 * wait;
+    out.ranksMeasured = shared->ranksMeasured;
+    out.bytesMeasured = shared->bytesMeasured;
+    return out;
+}
+
+/// Of each stage but the last, whether its messages to the next one go to another node.
+std::vector<bool> leavesNode(const RunConfig &run, int stages) {
+    std::vector<std::size_t> nodeOf; // of each rank
+    for (std::size_t node = 0; node < run.nodes.size(); ++node)
+        nodeOf.insert(nodeOf.end(), run.nodes[node].devices.size(), node);
+    std::vector<bool> out(std::size_t(stages - 1));
+    for (std::size_t rank = 0; rank + 1 < nodeOf.size(); ++rank) // rank r computes stage r % stages
+        if (const std::size_t stage = rank % std::size_t(stages); stage < out.size())
+            out[stage] = out[stage] || nodeOf[rank] != nodeOf[rank + 1];
+    return out;
 }
 
 std::optional<StepTime> throughStages(const ForecastInput &input, const RunConfig &run, const DeviceTime &micro,
                                       const CommunicationModel &model) {
-    const int devices = deviceCount(run), pipelines = batchParts(run, devices);
+    const int devices = deviceCount(run), stages = stageCount(run, devices), pipelines = batchParts(run, devices);
     const std::int64_t batch = globalBatch(run) / pipelines;
     const auto whole = deviceTime(input.probes, 1, batch, run.accumulate, Shares::Alike);
     return pipelineTime(input.layers,
-                        {.stages = stageCount(run, devices),
+                        {.stages = stages,
                          .pipelines = pipelines,
                          .microBatches = run.microBatches,
                          .samples = microBatchOf(run, batch),
                          .schedule = run.pipelineSchedule,
                          .stageLayers = parseStageLayers(run.stageLayers).value_or(std::vector<int>()),
-                         .ownCores = isOnCpu(input) && run.nodes.empty()},
+                         .ownCores = isOnCpu(input) && run.nodes.empty(),
+                         .leavesNode = leavesNode(run, stages)},
                         micro, whole->otherS(), model);
+}
+
+/// That a pipeline sends, in a sentence.
+std::string messagesOf(const RunConfig &run) {
+    const auto leaves = leavesNode(run, stageCount(run, deviceCount(run)));
+    return std::ranges::count(leaves, true) > 0 ? "messages between ranks of different nodes"
+                                                : "messages between two ranks";
 }
 
 Shares sharesOf(const ForecastInput &input, const RunConfig &run) {
@@ -223,10 +261,10 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     const MethodSpec &method = specOf(run.method);
     const auto step = method.splitsModel                ? throughStages(input, run, *own, model)
                       : method.traffic == Traffic::Push ? exchangedAlone(input, run, so, *own, model)
-                                                        : exchangedTogether(input, run, so, *own, model);
+                                                        : exchangedTogether(input, run, *own, model);
     if (!step) {
         row.whyUnknown = std::string("can't tell: the lab did not measure ") +
-                         (method.splitsModel                  ? "messages between two ranks"
+                         (method.splitsModel                  ? messagesOf(run)
                           : !buffersShared(input, run, model) ? "broadcasts, by which ranks share the model's buffers"
                                                               : exchangeOf(run).name);
         return row;
@@ -242,19 +280,22 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
 
 std::vector<std::string> reservationsOf(const ForecastInput &input, const Forecast &forecast) {
     std::vector<std::string> out;
-    bool modelled = false, unmeasured = false, blind = false, layered = false;
+    bool modelled = false, unmeasured = false, beyond = false, blind = false, layered = false;
     for (const ForecastRow &row : forecast.rows) {
         blind = blind || row.devices > input.devicesHere;
         if (!row.whyUnknown.empty())
             continue;
         modelled = modelled || !row.computeMeasured;
         unmeasured = unmeasured || !row.ranksMeasured;
+        beyond = beyond || !row.bytesMeasured;
         layered = layered || specOf(row.way.method).splitsModel;
     }
     if (modelled)
         out.emplace_back("Some steps are modelled from single devices' runs.");
     if (unmeasured)
         out.emplace_back("Beyond the lab's ranks, times follow the algorithm's formula.");
+    if (beyond)
+        out.emplace_back("Beyond the lab's sizes, times follow its fit's outermost straight piece.");
     if (blind)
         out.emplace_back("Ranks that share cores were not measured.");
     if (layered)
@@ -315,11 +356,19 @@ ForecastWay wayOf(const RunConfig &run, const RunConfig &config) {
 
 namespace {
 
-std::string settingsText(const RunConfig &run, const ForecastWay &way) {
+/// Of the method's own that are no defaults, in the order in which runs name them.
+std::string ownSettingsText(const RunConfig &run) {
+    static const RunConfig defaults;
     std::string text;
-    for (const auto &[key, value] : way.settings)
-        text += ", " + settingText(run, key);
+    for (const FieldSpec &field : runConfigFields())
+        if (belongsToWay(field, run.method) && field.get(run) != field.get(defaults))
+            text += ", " + settingText(run, field.key);
     return text;
+}
+
+/// Whether epochs of `other` may be as short as these.
+bool mayReach(const Interval &epochS, const Interval &other) {
+    return other.low <= epochS.high;
 }
 
 } // namespace
@@ -334,7 +383,7 @@ std::set<ForecastRun> runsOf(const std::set<ForecastWay> &ways, const std::vecto
 }
 
 std::string nameOf(const RunConfig &config, const ForecastWay &way, int devices) {
-    return titleOn(specOf(way.method).title, devices) + settingsText(configOf(config, way, devices), way);
+    return titleOn(specOf(way.method).title, devices) + ownSettingsText(configOf(config, way, devices));
 }
 
 Result<DeviceShare> shareOf(const RunConfig &run) {
@@ -377,26 +426,35 @@ std::optional<Forecast> forecast(const ForecastInput &input, const Communication
 }
 
 std::optional<int> bestDevices(const Forecast &forecast, const ForecastWay &way) {
-    std::optional<int> best;
-    double shortest = forecast.oneDeviceEpochS;
-    for (const ForecastRow &row : forecast.rows) {
-        if (row.way != way || !row.whyUnknown.empty())
-            continue;
-        if (!best || row.epochS.value < shortest)
-            best = row.epochS.value < shortest ? row.devices : 1;
-        shortest = std::min(shortest, row.epochS.value);
-    }
-    return best;
+    std::vector<const ForecastRow *> rows;
+    for (const ForecastRow &row : forecast.rows)
+        if (row.way == way && row.whyUnknown.empty())
+            rows.push_back(&row);
+    if (rows.empty())
+        return std::nullopt;
+    const ForecastRow &best = **std::ranges::min_element(rows, {}, [](const auto *row) { return row->epochS.value; });
+    if (best.speedUp.value <= 1)
+        return std::ranges::all_of(rows, [](const auto *row) { return row->speedUp.high < 1; }) ? std::optional(1)
+                                                                                                : std::nullopt;
+    const bool clear = best.speedUp.low > 1 && std::ranges::none_of(rows, [&](const auto *row) {
+                           return row != &best && mayReach(best.epochS, row->epochS);
+                       });
+    return clear ? std::optional(best.devices) : std::nullopt;
 }
 
 std::vector<std::string> bestDevicesSentences(const RunConfig &config, const Forecast &forecast) {
     std::vector<std::string> out;
     std::set<ForecastWay> said;
-    for (const ForecastRow &row : forecast.rows)
-        if (const auto best = bestDevices(forecast, row.way); best && said.insert(row.way).second)
-            out.push_back(std::string(specOf(row.way.method).label) +
-                          settingsText(configOf(config, row.way, row.devices), row.way) + ": best on " +
-                          (*best == 1 ? "one device, more are slower." : std::to_string(*best) + " devices."));
+    for (const ForecastRow &row : forecast.rows) {
+        if (!row.whyUnknown.empty() || !said.insert(row.way).second)
+            continue;
+        const auto best = bestDevices(forecast, row.way);
+        out.push_back(std::string(specOf(row.way.method).label) +
+                      ownSettingsText(configOf(config, row.way, row.devices)) + ": " +
+                      (!best        ? "can't tell on how many devices it is best, since intervals overlap."
+                       : *best == 1 ? "best on one device, more are slower."
+                                    : "best on " + std::to_string(*best) + " devices."));
+    }
     return out;
 }
 

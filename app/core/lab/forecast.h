@@ -7,7 +7,7 @@
 // c: measured by a probe of that many devices side by side at that batch, else modelled (lab/device_time.h).
 // c holds what it takes to hand gradients over: probes of several devices train as DDP of one rank each, a pipeline's stages apart.
 // exposed: DDP's buckets become ready during backward, in reverse order of the parameters. When each is ready is measured by such
-// probes, else assumed proportional to the bytes. Buckets are reduced one after another, each
+// probes that had buckets of that size, else assumed proportional to the bytes. Buckets are reduced one after another, each
 // when it is ready and the previous one is done
 // (Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", VLDB 13 (2020), section 3.2.3):
 //   end_i = max(ready_i, end_{i-1}) + T(bytes_i),   exposed = end_last - backward.
@@ -18,7 +18,8 @@
 // An asynchronous server takes all gradients of a rank at once, after backward, on rank 0's cores: while a rank computes, it
 // serves the N-1 others. Together they wait as long as for the lab's exchange through a server of N ranks; the interval reaches
 // down to the exchange of two ranks, for a server that is free whenever a rank comes, and on CPU devices up to half of a device's
-// computing more, for one that can't take the core from rank 0's training. Nobody waits for the slowest. Of S servers each takes an
+// computing more, for one that can't take the core from rank 0's training. With a max_staleness of 0 all ranks update together, and wait
+// as with ps-sync; with another limit the interval reaches up to that; without one nobody waits for the slowest. Of S servers each takes an
 // S-th of the gradients, yet no rank is quicker than with a server for itself. Devices that only serve have their cores to
 // themselves: the others train, and each server has all of these to serve.
 // Buffers, such as BatchNorm's means, are broadcast before each forward pass, which hides behind nothing: the lab's broadcast of as many
@@ -80,7 +81,7 @@ struct ForecastRow : StepTime {
 struct Forecast {
     double oneDeviceStepS = 0, oneDeviceEpochS = 0;
     double gradientBytes = 0;
-    std::vector<double> bucketsBytes;      ///< as DDP reduces them
+    std::vector<double> bucketsBytes;      ///< as the config's DDP reduces them
     std::vector<ForecastRow> rows;         ///< by way, then devices; without one device
     std::vector<std::string> reservations; ///< a sentence each
 };
@@ -92,7 +93,7 @@ struct Forecast {
 [[nodiscard]] bool belongsToWay(const FieldSpec &field, Method method);
 /// The run's method, and where such settings of its own differ from the config's.
 [[nodiscard]] ForecastWay wayOf(const RunConfig &run, const RunConfig &config);
-/// "pipeline on 2 devices, 8 micro-batches"
+/// As its runs are named, with the settings of its own that are no defaults: "pipeline on 2 devices, 8 micro-batches".
 [[nodiscard]] std::string nameOf(const RunConfig &config, const ForecastWay &way, int devices);
 
 /// Devices that compute at the same time, and the samples that each of them takes at once: its share of a batch, or a micro-batch.
@@ -107,9 +108,10 @@ struct DeviceShare {
 /// Absent where there is no probe of one device at the batch, or no size of the gradient.
 [[nodiscard]] std::optional<Forecast> forecast(const ForecastInput &input, const CommunicationModel &communication);
 
-/// Devices with which a way has the shortest epoch; 1: more are not worth it. Absent: can't tell.
+/// Devices with which a way has the shortest epoch; 1: more are not worth it. Absent: can't tell, since another number's interval reaches
+/// as far.
 [[nodiscard]] std::optional<int> bestDevices(const Forecast &forecast, const ForecastWay &way);
-/// "DDP: best on 2 devices.", "Server: best on one device, more are slower.": of each way of which that can be told.
+/// "DDP: best on 2 devices.", "Server: best on one device, more are slower.", "DDP: can't tell …": of each way that has figures.
 [[nodiscard]] std::vector<std::string> bestDevicesSentences(const RunConfig &config, const Forecast &forecast);
 
 /// DDP's buckets: parameters in reverse order; a bucket is closed when it reaches its cap. The first cap is 1 MiB.

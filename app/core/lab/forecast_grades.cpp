@@ -19,6 +19,7 @@ constexpr double disturbedCores = 0.1;     ///< as a notable difference in the f
 constexpr double disturbedThrottle = 0.05; ///< share of the time
 constexpr double leastDistance = 0.005;    ///< logarithmic: a bound at the forecast itself leaves nothing to widen
 constexpr double narrowest = 0.5, widest = 10;
+constexpr std::size_t mostLeftOutNamed = 5; ///< in a sentence
 
 std::vector<std::string> newestRuns(int most) {
     std::vector<std::string> ids;
@@ -114,6 +115,26 @@ std::vector<GradingRun> readGradingRuns(int most, const std::stop_token &stop) {
     return out;
 }
 
+std::string leftOutSentence(const PlannedRun &like, const std::vector<PlannedRun> &plan) {
+    std::vector<std::string> others;
+    for (const PlannedRun &run : plan) {
+        if (!run.command.empty() || run.repeat > 1)
+            continue;
+        const ForecastWay way = wayOf(run.config, like.config);
+        const int devices = deviceCount(run.config);
+        if (!runsOf({way}, {devices}).empty() && !hasStepOf(configOf(like.config, way, devices), run.config))
+            others.push_back("\"" + run.name + "\"");
+    }
+    if (others.empty())
+        return {};
+    const std::size_t named = std::min(mostLeftOutNamed, others.size());
+    std::string out =
+        "The forecast is of steps as in \"" + like.name + "\". These runs have other steps and are not forecast: ";
+    for (std::size_t i = 0; i < named; ++i)
+        out += (i == 0 ? "" : ", ") + others[i];
+    return out + (named < others.size() ? " and " + std::to_string(others.size() - named) + " more." : ".");
+}
+
 std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, const std::vector<GradingRun> &runs) {
     std::vector<const GradingRun *> here;
     for (const GradingRun &run : runs)
@@ -197,7 +218,7 @@ Calibration calibrationOf(const ForecastTally &tally) {
 std::string sentenceOf(const Calibration &calibration) {
     if (calibration.graded == 0)
         return "Intervals are the model's own bounds: fewer than nine forecasts were graded when this one was made.";
-    return percent(forecastLevel, 0).toStdString() + " prediction intervals: the model's bounds × " +
+    return percent(forecastLevel, 0).toStdString() + " prediction intervals of steps: the model's bounds × " +
            significant(calibration.factor, 2).toStdString() + ", as " + std::to_string(calibration.graded) +
            " graded forecasts ask for.";
 }

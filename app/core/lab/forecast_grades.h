@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/plan.h"
 #include "lab/forecast_record.h"
 
 namespace lockstep::core {
@@ -42,6 +43,10 @@ struct GradingRun {
 /// The newest runs of lockstep-trainer in the folder that are done, newest first; after a requested stop, of those read so far. With
 /// many, not for the GUI thread.
 [[nodiscard]] std::vector<GradingRun> readGradingRuns(int most = gradingRuns, const std::stop_token &stop = {});
+
+/// Of a plan whose forecast has the config of `like`, the runs that it says nothing about, since their steps are others: "The forecast is of
+/// steps as in "DDP on 2 devices, batch 64". …". Empty: there are none.
+[[nodiscard]] std::string leftOutSentence(const PlannedRun &like, const std::vector<PlannedRun> &plan);
 
 /// For each row of the forecast, the time of a step in done runs of the same work that began after the forecast. Same work: every
 /// field but method, devices, epochs, training samples, backend, seed and files.

@@ -137,6 +137,7 @@ Json jsonOf(const ForecastRow &row) {
     json["wait_s"] = row.waitS;
     json["compute_measured"] = row.computeMeasured;
     json["ranks_measured"] = row.ranksMeasured;
+    json["bytes_measured"] = row.bytesMeasured;
     return json;
 }
 /// Older records say "server".
@@ -174,6 +175,7 @@ ForecastRow forecastRowFrom(const Json &json) {
     row.waitS = durationFrom(json, "wait_s");
     row.computeMeasured = json.at("compute_measured").get<bool>();
     row.ranksMeasured = json.at("ranks_measured").get<bool>();
+    row.bytesMeasured = json.value("bytes_measured", true); // an older version did not ask
     return row;
 }
 
@@ -274,7 +276,7 @@ std::string toJson(const ForecastRecord &record) {
                        {"buckets_bytes", record.forecast.bucketsBytes},
                        {"best_devices", best},
                        {"reservations", record.forecast.reservations},
-                       {"interval_level", forecastLevel},
+                       {"interval_level", record.calibration.graded > 0 ? Json(forecastLevel) : Json()},
                        {"widened_by", record.calibration.factor},
                        {"widened_by_graded", record.calibration.graded},
                        {"rows", rows}};

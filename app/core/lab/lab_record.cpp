@@ -25,12 +25,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr double largestMessage = 1e15; ///< bytes
 constexpr std::int64_t mostRanks = 65'536;
-/// Of a lab. Ours has 8 operations, each with 51 sizes for each number of ranks, and the time to fit them grows faster than they do.
+/// Of a lab. Ours has 9 operations, each with 51 sizes for each number of ranks, and the time to fit them grows faster than they do.
 constexpr std::size_t mostSizes = 150, mostMeasured = 640, mostLabRows = 32'768;
 /// In bytes. Most lines of ours have some hundred; the head names the device and the host of each rank.
 constexpr std::size_t longestLabLine = 256 << 10, longestCollective = 64, longestReason = 1024;
 constexpr std::size_t mostLabBytesInVain = 16 << 20; ///< of records that are parsed in a search and are not the one
-constexpr char labIdKey[] = "lab";
+constexpr char labIdKey[] = "lab", partnerKey[] = "partner";
 
 int ranksFrom(const Json &json) {
     const auto ranks = json.at("ranks").get<std::int64_t>();
@@ -67,6 +67,9 @@ LabRow labRowFrom(const Json &json) {
     row.cpuS = documents::optionalIn<double>(json, "cpu_s");
     require(isDuration(row.cpuS.value_or(0)), "cpu_s", json.value("cpu_s", Json()));
     require(row.bytes > 0 && row.bytes <= largestMessage, "bytes", json.at("bytes"));
+    const auto partner = json.value(partnerKey, std::int64_t(row.partner));
+    require(partner >= 1 && partner < row.ranks, partnerKey, partner);
+    row.partner = int(partner);
     return row;
 }
 
@@ -93,19 +96,22 @@ std::string labHead(std::string_view beginning) {
 }
 
 Json jsonOf(const LabRow &row) {
-    return {{"collective", row.collective},
-            {"ranks", row.ranks},
-            {"bytes", std::int64_t(row.bytes)},
-            {"held_out", row.heldOut},
-            {"sweeps", row.sweeps},
-            {"repeats", row.repeats},
-            {"median_s", row.medianS},
-            {"mean_s", row.meanS},
-            {"cpu_s", row.cpuS ? Json(*row.cpuS) : Json()},
-            {"min_s", row.minS},
-            {"p90_s", row.p90S},
-            {"algbw_bytes_s", row.algbwBytesS},
-            {"busbw_bytes_s", row.busbwBytesS}};
+    Json json = {{"collective", row.collective},
+                 {"ranks", row.ranks},
+                 {"bytes", std::int64_t(row.bytes)},
+                 {"held_out", row.heldOut},
+                 {"sweeps", row.sweeps},
+                 {"repeats", row.repeats},
+                 {"median_s", row.medianS},
+                 {"mean_s", row.meanS},
+                 {"cpu_s", row.cpuS ? Json(*row.cpuS) : Json()},
+                 {"min_s", row.minS},
+                 {"p90_s", row.p90S},
+                 {"algbw_bytes_s", row.algbwBytesS},
+                 {"busbw_bytes_s", row.busbwBytesS}};
+    if (row.partner != LabRow().partner)
+        json[partnerKey] = row.partner;
+    return json;
 }
 
 } // namespace
@@ -285,10 +291,45 @@ std::optional<LabRecord> newestLabThat(const std::function<bool(const LabRecord 
     return std::nullopt;
 }
 
-std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device) {
-    return newestLabThat([&, wanted = placesOf(nodes)](const LabRecord &record) {
-        return placesOf(record.nodes) == wanted && (device.empty() || !nodes.empty() || record.device == device);
-    });
+namespace {
+
+using WantsLab = std::function<bool(const LabRecord &)>;
+
+/// The newest that is wanted and meets as many of the preferences, from the first on, as any does.
+std::optional<LabRecord> newestPreferred(const WantsLab &wanted, const std::vector<WantsLab> &preferences) {
+    for (std::size_t met = preferences.size() + 1; met-- > 0;) {
+        auto found = newestLabThat([&](const LabRecord &record) {
+            return wanted(record) && std::all_of(preferences.begin(), preferences.begin() + std::ptrdiff_t(met),
+                                                 [&](const WantsLab &prefers) { return prefers(record); });
+        });
+        if (found)
+            return found;
+    }
+    return std::nullopt;
+}
+
+bool isBetween(const LabRecord &record, const std::vector<NodePlace> &nodes) {
+    return placesOf(record.nodes) == placesOf(nodes);
+}
+
+/// One between nodes is, whichever machine started it.
+WantsLab isOfHere() {
+    return [here = thisMachine()](const LabRecord &record) { return measuredElsewhere(record, here).empty(); };
+}
+
+} // namespace
+
+std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes) {
+    return newestPreferred([&](const LabRecord &record) { return isBetween(record, nodes); }, {isOfHere()});
+}
+
+std::optional<LabRecord> newestLabFor(const RunConfig &config) {
+    return newestPreferred(
+        [&](const LabRecord &record) {
+            return isBetween(record, config.nodes) && (!config.nodes.empty() || record.device == config.device);
+        },
+        {isOfHere(), [](const LabRecord &record) { return !record.oversubscribed; },
+         [&](const LabRecord &record) { return record.coresPerDevice == config.coresPerDevice; }});
 }
 
 std::string whereMeasured(const LabRecord &record) {

@@ -25,6 +25,7 @@ struct LabRow {
     double algbwBytesS = 0, busbwBytesS = 0; ///< nccl-tests' definitions
     double meanS = 0;                        ///< stalls included; 0: unknown
     std::optional<double> cpuS = {}; ///< processor time of one operation on the rank that uses most; absent: unknown
+    int partner = 1;                 ///< of point to point: the rank with which rank 0 exchanges messages
     bool operator==(const LabRow &) const = default;
 };
 
@@ -69,9 +70,11 @@ inline constexpr std::size_t mostLabsSearched = 100; ///< the newest
 [[nodiscard]] std::optional<LabRecord> newestLabThat(const std::function<bool(const LabRecord &)> &wanted);
 /// The newest that can be read; absent: none.
 [[nodiscard]] std::optional<LabRecord> newestLab();
-/// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none. `device`: "cpu" or "cuda", the
-/// kind that one of this machine must have measured (nodes say their own); empty: either.
-[[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device = {});
+/// The newest that was measured between these places (placesOf()), empty: on a single machine, on this one if there is any; absent: none.
+[[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes);
+/// The newest of such labs for runs of that config, without nodes of its kind of device (nodes say their own). Before others comes one of
+/// this machine, of these one whose ranks had cores of their own, and of these one with as many cores a device.
+[[nodiscard]] std::optional<LabRecord> newestLabFor(const RunConfig &config);
 /// "on hostX", "between hostA%eth0:0 and hostB%bond0:0"
 [[nodiscard]] std::string whereMeasured(const LabRecord &record);
 /// "The lab was measured on hostX (Xeon 8592+), not here."; empty: it was measured on `here`, or between nodes.

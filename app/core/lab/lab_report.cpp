@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/other_load.h"
+#include "ipc/run_config.h"
 
 namespace lockstep::core {
 namespace {
@@ -59,13 +60,31 @@ void addFit(CommunicationModel &model, const std::string &name, const LabRecord 
         model.add(name, ranks, std::move(*fit));
 }
 
+/// Whether the lab's messages on so many ranks went from one node to another.
+bool isBetweenNodes(const LabRecord &record, const std::string &collective, int ranks) {
+    if (record.nodes.size() < 2)
+        return false;
+    const int ofFirst = std::max(1, int(record.nodes.front().devices.size()));
+    return std::ranges::any_of(record.rows, [&](const LabRow &row) {
+        return row.collective == collective && row.ranks == ranks && row.partner >= ofFirst;
+    });
+}
+
+/// "1 core", "2 cores"
+std::string wholeCores(int cores) {
+    return std::to_string(cores) + (cores == 1 ? " core" : " cores");
+}
+
 } // namespace
 
 CommunicationModel fitLab(const LabRecord &record) {
     CommunicationModel model;
     for (const auto &[collective, ranks] : keysOf(record)) {
+        const bool between = isBetweenNodes(record, collective, ranks);
         if (collective == "send_recv_after_work")
-            addFit(model, messageInTraining, record, collective, ranks, meanSecondsOf);
+            addFit(model, between ? messageBetweenNodes : messageInTraining, record, collective, ranks, meanSecondsOf);
+        if (collective == pairOfRanks && between)
+            addFit(model, pairBetweenNodes, record, collective, ranks, medianSecondsOf);
         if (collective == "all_reduce_after_work") {
             addFit(model, inTraining, record, collective, ranks, meanSecondsOf);
             addFit(model, workInTraining, record, collective, ranks, workSecondsOf);
@@ -75,17 +94,24 @@ CommunicationModel fitLab(const LabRecord &record) {
     return model;
 }
 
+const CostModel *costOfMessages(const LabRecord &record, const CommunicationModel &model) {
+    const char *name = record.nodes.size() > 1 ? pairBetweenNodes : pairOfRanks;
+    const auto ranks = model.ranksOf(name);
+    return ranks.empty() ? nullptr : model.find(name, ranks.front());
+}
+
 std::vector<LabFit> labFits(const LabRecord &record, const CommunicationModel &model) {
     std::vector<LabFit> fits;
     for (const auto &[collective, ranks] : keysOf(record)) {
         const CostModel *cost = model.find(collective, ranks);
         if (!cost)
             continue;
-        LabFit fit{collective, ranks, cost->regimes(), 0, {}, {}, {}, {}};
+        LabFit fit{.collective = collective, .ranks = ranks, .regimes = cost->regimes()};
         std::vector<double> errors;
         for (const LabRow &row : record.rows) {
             if (row.collective != collective || row.ranks != ranks)
                 continue;
+            fit.partner = row.partner;
             fit.busbwMostBytesS = std::max(fit.busbwMostBytesS.value_or(0), row.busbwBytesS);
             if (!row.heldOut)
                 continue;
@@ -109,10 +135,9 @@ std::vector<RingVersusServer> ringVersusServer(const LabRecord &record, const Co
     std::set<int> ranks;
     for (const LabRow &row : record.rows)
         ranks.insert(row.ranks);
+    const CostModel *pair = costOfMessages(record, model);
     std::vector<RingVersusServer> out;
     for (const int n : ranks) {
-        const auto measuredPairs = model.ranksOf("send_recv");
-        const CostModel *pair = measuredPairs.empty() ? nullptr : model.find("send_recv", measuredPairs.front());
         for (const double size : bytes) {
             RingVersusServer row{n, size, {}, {}, {}, {}, {}};
             if (pair) {
@@ -136,12 +161,29 @@ std::string sweepsText(const LabRecord &record) {
            (most.sweeps == 1 ? " sweep" : " sweeps");
 }
 
-std::vector<std::string> labReservations(const LabRecord &record) {
+std::vector<std::string> labReservations(const LabRecord &record, const MachineName &here) {
     std::vector<std::string> out;
     if (record.oversubscribed)
-        out.emplace_back("Ranks shared cores: these times say nothing about ranks with cores of their own.");
-    if (const std::string others = otherLoadSentence(record.otherCores, "the lab measured"); !others.empty())
+        out.emplace_back("The lab's ranks shared cores: its times say nothing about ranks with cores of their own.");
+    const bool isHere = record.host.empty() || isSameMachine({record.host, record.cpuModel}, here);
+    if (const std::string others =
+            otherLoadSentence(record.otherCores, "the lab measured", isHere ? "this machine" : record.host);
+        !others.empty())
         out.push_back(others);
+    return out;
+}
+
+std::vector<std::string> labReservationsFor(const RunConfig &config, const LabRecord &record, const MachineName &here) {
+    std::vector<std::string> out;
+    if (placesOf(record.nodes) != placesOf(config.nodes))
+        out.push_back("The lab was measured " + whereMeasured(record) + ", not between the places of the forecast.");
+    else if (const std::string elsewhere = measuredElsewhere(record, here); !elsewhere.empty())
+        out.push_back(elsewhere);
+    if (!anyGpu(config) && record.device != "cuda" && record.coresPerDevice != config.coresPerDevice)
+        out.push_back("Each of the lab's ranks had " + wholeCores(record.coresPerDevice) +
+                      ", a device of the forecast has " + wholeCores(config.coresPerDevice) + ".");
+    for (std::string &sentence : labReservations(record, here))
+        out.push_back(std::move(sentence));
     return out;
 }
 

@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace lockstep::core {
 namespace {
 
-/// To the stage after this layer.
-std::optional<Prediction> messageOf(const LayerCost &last, const PipelinePlan &plan,
+/// From that stage to the next one, after this layer.
+std::optional<Prediction> messageOf(std::size_t stage, const LayerCost &last, const PipelinePlan &plan,
                                     const CommunicationModel &communication) {
+    const bool leaves = stage < plan.leavesNode.size() && plan.leavesNode[stage];
     const double bytes = last.outputBytesPerSample * double(plan.samples);
-    const auto asInTraining = communication.predict(messageInTraining, 2, bytes);
-    return asInTraining ? asInTraining : communication.predict("send_recv", 2, bytes); // of an older lab, or on GPUs
+    const auto asInTraining = communication.predict(leaves ? messageBetweenNodes : messageInTraining, 2, bytes);
+    return asInTraining ? asInTraining // else of an older lab, or on GPUs
+                        : communication.predict(leaves ? pairBetweenNodes : pairOfRanks, 2, bytes);
 }
 
 /// Where each stage's layers begin, as cutLayers() gives it. Absent: the lab measured no messages.
@@ -25,17 +28,19 @@ std::optional<std::vector<std::size_t>> beginsOf(const std::vector<LayerCost> &l
         return begins;
     }
     std::vector<LayerTime> times;
-    std::vector<double> messages;
-    for (const LayerCost &layer : layers) {
-        const auto message = messageOf(layer, plan, communication);
-        if (!message)
-            return std::nullopt;
+    for (const LayerCost &layer : layers)
         times.push_back(layer.time(plan.samples));
-        messages.push_back(message->seconds);
-    }
+    std::vector<std::vector<double>> messages(std::size_t(plan.stages - 1));
+    for (std::size_t stage = 0; stage < messages.size(); ++stage)
+        for (const LayerCost &layer : layers) {
+            const auto message = messageOf(stage, layer, plan, communication);
+            if (!message)
+                return std::nullopt;
+            messages[stage].push_back(message->seconds);
+        }
     return cutLayers(plan.schedule, std::size_t(plan.microBatches),
                      {.layers = std::vector(std::size_t(plan.stages), times),
-                      .messageS = std::vector(std::size_t(plan.stages - 1), messages),
+                      .messageS = std::move(messages),
                       .messagesAreWork = plan.ownCores});
 }
 
@@ -107,10 +112,11 @@ std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const
         }
         stage.ofParameters = bytes / parameters;
         if (i + 2 < begins.size()) {
-            const auto message = messageOf(layers[begins[i + 1] - 1], plan, communication);
+            const auto message = messageOf(i, layers[begins[i + 1] - 1], plan, communication);
             if (!message)
                 return std::nullopt;
             stage.message = *message;
+            out.bytesMeasured = out.bytesMeasured && message->bytesMeasured;
         }
         if (plan.pipelines > 1) {
             const auto average = communication.predict("all_reduce", plan.pipelines, bytes);
@@ -118,6 +124,7 @@ std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const
                 return std::nullopt;
             stage.average = *average;
             out.ranksMeasured = out.ranksMeasured && average->ranksMeasured;
+            out.bytesMeasured = out.bytesMeasured && average->bytesMeasured;
         }
         out.communicationS += 2 * double(plan.microBatches) * stage.message.seconds + stage.average.seconds;
         stages.push_back(stage);

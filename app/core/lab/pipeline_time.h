@@ -5,7 +5,8 @@
 // A device's forward and backward time for a micro-batch, measured by probes of as many devices side by side as the pipeline has, is
 // shared out among the stages in proportion to their layers' times; the layers are cut as a run cuts them (ipc/stage_plan.h), by these
 // times and those of messages. What a probe spends on loading falls to the first stage once a step, and updating to each stage by its
-// parameters. Messages take what the lab's send_recv_after_work takes for a stage's activations, else its send_recv. Steps with these times
+// parameters. Messages take what the lab's send_recv_after_work takes for a stage's activations, else its send_recv; those to another node
+// what it takes between nodes. Steps with these times
 // are played (playSteps()).
 // On CPU devices of one machine a message is both stages' own work for as long as it takes; the interval reaches down to messages that
 // only have to be waited for.
@@ -40,6 +41,7 @@ struct PipelinePlan {
     std::string schedule;          ///< of stageActions()
     std::vector<int> stageLayers;  ///< layers of each stage; empty: by their times
     bool ownCores = false;         ///< messages take the ranks' own cores
+    std::vector<bool> leavesNode;  ///< of each stage but the last: its messages go to another node; empty: none do
 };
 
 /// `micro`: of a device for a micro-batch; `loadingS`: of a batch. As many layers as stages at least. Absent: the lab measured no messages.

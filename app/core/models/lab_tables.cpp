@@ -62,6 +62,8 @@ CellTable fitTable(const LabRecord &record, const CommunicationModel &model) {
         QStringList pieces;
         for (const Regime &regime : fit.regimes)
             pieces << regimeText(regime);
+        if (fit.partner != LabFit().partner)
+            pieces.prepend(QStringLiteral("Between ranks 0 and %1").arg(fit.partner));
         const QString hint = pieces.join(u'\n');
         const QString none = QStringLiteral("no size was held out");
         table.rows.push_back(
@@ -102,14 +104,18 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
     table.heads = {QStringLiteral("Method"),   QStringLiteral("Step"),     QStringLiteral("between"),
                    QStringLiteral("Epoch"),    QStringLiteral("Speed-up"), QStringLiteral("between"),
                    QStringLiteral("Came out"), QStringLiteral("Off by")};
-    table.hints = {QStringLiteral("Method, number of devices, settings of its own"),
-                   QStringLiteral("Forecast time of a step"),
-                   QStringLiteral("Is to hold the measured step in 90 % of forecasts"),
-                   QStringLiteral("Forecast time of an epoch"),
-                   QStringLiteral("Against one device, by epoch time"),
-                   QStringLiteral("Is to hold the measured speed-up in 90 % of forecasts"),
-                   QStringLiteral("Median step of the runs of this work since the forecast"),
-                   QStringLiteral("Forecast ÷ measured - 1: the forecast's grade")};
+    const bool calibrated = record.calibration.graded > 0;
+    table.hints = {
+        QStringLiteral("Method, number of devices, settings of its own that are no defaults"),
+        QStringLiteral("Forecast time of a step"),
+        calibrated ? QStringLiteral("Is to hold the measured step in %1 of forecasts").arg(percent(forecastLevel, 0))
+                   : QStringLiteral("The model's own bounds: too few forecasts were graded to say how many "
+                                    "measured steps they hold"),
+        QStringLiteral("Forecast time of an epoch"),
+        QStringLiteral("Against one device, by epoch time"),
+        QStringLiteral("Follows from the bounds of the step; speed-ups are not graded"),
+        QStringLiteral("Median step of the runs of this work since the forecast"),
+        QStringLiteral("Forecast ÷ measured - 1: the forecast's grade")};
     const QString unknown = QStringLiteral("-");
     for (std::size_t i = 0; i < record.forecast.rows.size(); ++i) {
         const ForecastRow &row = record.forecast.rows[i];

@@ -44,7 +44,7 @@ QString stateText(const PlanRow &row) {
 QString estimateHint(const PlannedRun &run) {
     return !run.runnable()       ? qs(run.notRunReason)
            : run.command.empty() ? QStringLiteral("unknown: nothing like it ran here before")
-                                 : QStringLiteral("unknown: the time of a script is not estimated");
+                                 : QStringLiteral("unknown: this command has not run here before");
 }
 
 /// A cell without a tooltip of its own gets the reason why its run does not run, else the run's note.

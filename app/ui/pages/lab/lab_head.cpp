@@ -43,7 +43,7 @@ QStringList aboutOf(const core::LabRecord &lab) {
                  core::timeLeft(lab.durationS))};
     if (!lab.nodes.empty())
         about << QObject::tr("Measured between %1").arg(devicesOf(lab));
-    for (const std::string &sentence : core::labReservations(lab))
+    for (const std::string &sentence : core::labReservations(lab, core::thisMachine()))
         about << QString::fromStdString(sentence);
     for (const std::string &sentence : lab.leftOut)
         about << QObject::tr("Left out: %1").arg(QString::fromStdString(sentence));

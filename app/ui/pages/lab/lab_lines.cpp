@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "lab/lab_report.h"
 
 namespace lockstep::ui {
 namespace {
@@ -76,8 +77,7 @@ QList<LineData> sumLines(const core::LabRecord &lab, const core::CommunicationMo
         dots->markers = true;
         dots->style = Qt::NoPen;
     }
-    const auto pairs = model.ranksOf("send_recv");
-    const core::CostModel *pair = pairs.empty() ? nullptr : model.find("send_recv", pairs.front());
+    const core::CostModel *pair = core::costOfMessages(lab, model);
     if (!pair)
         return lines;
     const QColor quiet = palette.textMuted;

@@ -2,6 +2,7 @@
 // The forecast, on costs that are known because they were made up.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -267,6 +268,42 @@ private Q_SLOTS:
         for (ComputeProbe &probe : input.probes)
             probe.accumulate = 4;
         QVERIFY(std::abs(exposed() - (35e-3 + 2 * each - 40e-3)) < 1e-5);
+    }
+
+    void aForecastSaysThatMessagesAreLargerThanTheLabMeasured() {
+        const auto says = [](double bytes) {
+            ForecastInput input = simpleInput();
+            input.parameterBytes = {bytes};
+            const auto out = forecast(input, simpleModel());
+            const auto &all = out->reservations;
+            return std::ranges::any_of(
+                       all, [](const std::string &one) { return one.starts_with("Beyond the lab's sizes"); }) &&
+                   !out->rows.front().bytesMeasured;
+        };
+        QVERIFY(says(90 * mib));
+        QVERIFY(!says(60 * mib));
+    }
+
+    void aPipelinesMessagesToAnotherNodeTakeWhatTheLabMeasuredBetweenNodes() {
+        ForecastInput input = simpleInput();
+        input.runs = runsOf({{Method::Pipeline}}, {2});
+        input.layers.assign(4, layer(1e-3));
+        ComputeProbe whole{1, 64, 4e-3, 2.4e-3, 4e-3, {}}, micro{2, 16, 1e-3, 0.6e-3, 1e-3, {}};
+        whole.forwardS = 1.2e-3;
+        micro.forwardS = 0.3e-3;
+        input.probes = {whole, micro};
+        CommunicationModel model = simpleModel(1e-9, 1e15);
+        const auto on = [&](const char *nodes) {
+            input.config.nodes = *nodesFromText(nodes);
+            return forecast(input, model)->rows.front();
+        };
+        const char *within = "one%eth0:0,1;two%eth0:0,1", *across = "one%eth0:0;two%eth0:0";
+        QVERIFY(on(within).whyUnknown.empty() && on(within).exposedS < 1e-6);
+        QVERIFY(on(across).whyUnknown.find("messages between ranks of different nodes") != std::string::npos);
+        model.add(pairBetweenNodes, 4, modelOf([](double bytes) { return 1e-3 + bytes / 1e12; }));
+        QVERIFY(on(within).exposedS < 1e-6);
+        QVERIFY(on(across).whyUnknown.empty() && on(across).exposedS > 1e-3);
+        QVERIFY(on(across).ranksMeasured); // a message is between two ranks, of however many
     }
 
     void waysThatDifferInSettingsAreRowsOfTheirOwn() {

@@ -9,6 +9,7 @@
 
 #include "core_support.h"
 #include "lab/forecast_grades.h"
+#include "models/lab_tables.h"
 
 using namespace lockstep;
 using namespace lockstep::core;
@@ -237,8 +238,54 @@ private Q_SLOTS:
         tally.scores.assign(19, 1.5);
         tally.scores.back() = 100; // one of 19 may miss
         QVERIFY((calibrationOf(tally) == Calibration{1.5, 19}));
-        QVERIFY(
-            sentenceOf(calibrationOf(tally)).starts_with("90 % prediction intervals: the model's bounds × 1.5, as 19"));
+        QVERIFY(sentenceOf(calibrationOf(tally))
+                    .starts_with("90 % prediction intervals of steps: the model's bounds × 1.5, as 19"));
+    }
+
+    void aLevelIsClaimedOfStepsOnlyAndOnceIntervalsWereCalibrated() {
+        ForecastRecord record = forecastOf(1);
+        const auto level = [&] {
+            const QJsonObject json = QJsonDocument::fromJson(QByteArray::fromStdString(toJson(record))).object();
+            return json.value(QStringLiteral("interval_level"));
+        };
+        QVERIFY(level().isNull());
+        QCOMPARE(forecastTable(record, {}).hints[2],
+                 QStringLiteral("The model's own bounds: too few forecasts were graded to say how many measured steps "
+                                "they hold"));
+        record.calibration = {1.5, 19};
+        QCOMPARE(level().toDouble(), 0.9);
+        const CellTable table = forecastTable(record, {});
+        QCOMPARE(table.hints[2], QStringLiteral("Is to hold the measured step in 90 % of forecasts"));
+        QVERIFY(!table.hints[5].contains(u'%')); // of the speed-up
+    }
+
+    void runsOfOtherStepsAreNamedAsNotForecast() {
+        PlannedRun like;
+        like.name = "DDP on 2 devices, batch 64";
+        like.config.method = Method::Ddp;
+        like.config.devices = {"0", "1"};
+        std::vector<PlannedRun> plan{like, like, like, like, like};
+        plan[1].config.method = Method::PsSync;
+        plan[1].config.bucketMb = 1; // its own
+        plan[2].config.epochs = 7;
+        plan[3].config.method = Method::Baseline; // sends nothing
+        plan[3].config.batchSize = 512;
+        plan[4].repeat = 2;
+        plan[4].config.batchSize = 512; // as its first repeat, if it were there
+        QCOMPARE(leftOutSentence(like, plan), std::string());
+        plan.push_back(like);
+        plan.back().name = "DDP on 2 devices, batch 512";
+        plan.back().config.batchSize = 512;
+        const std::string says = "The forecast is of steps as in \"DDP on 2 devices, batch 64\". These runs have other "
+                                 "steps and are not forecast: \"DDP on 2 devices, batch 512\"";
+        QCOMPARE(leftOutSentence(like, plan), says + ".");
+        for (int i = 0; i < 6; ++i) {
+            plan.push_back(like);
+            plan.back().name = "other " + std::to_string(i);
+            plan.back().config.loader = "item";
+        }
+        QCOMPARE(leftOutSentence(like, plan),
+                 says + ", \"other 0\", \"other 1\", \"other 2\", \"other 3\" and 2 more.");
     }
 
     void widenedIntervalsHoldNineOfTen() {

@@ -399,10 +399,12 @@ private Q_SLOTS:
         LabRecord gpus = here;
         gpus.id = "20260101T000002Z-00000003";
         gpus.device = "cuda";
-        QVERIFY(writeLab(here).has_value() && !newestLabOf({}, "cuda"));
+        RunConfig onCpu, onGpu;
+        onGpu.device = "cuda";
+        QVERIFY(writeLab(here).has_value() && !newestLabFor(onGpu));
         QVERIFY(writeLab(gpus).has_value());
-        QCOMPARE(newestLabOf({}, "cpu")->id, here.id); // the newer one is of another kind of device
-        QCOMPARE(newestLabOf({}, "cuda")->id, gpus.id);
+        QCOMPARE(newestLabFor(onCpu)->id, here.id); // the newer one is of another kind of device
+        QCOMPARE(newestLabFor(onGpu)->id, gpus.id);
         const auto of = [](const char *nodes) { return newestLabOf(*nodesFromText(nodes)); };
         QCOMPARE(of("hostA%eth0:0;hostB%bond0:0 data=/srv")->id,
                  between.id);                      // where the agent and the data lie is no matter
@@ -410,6 +412,93 @@ private Q_SLOTS:
         QVERIFY(!of("hostA%eth0:0;hostC%bond0:0"));
         QVERIFY(!of("hostA%eth0:0;hostB%bond0:0,1"));
         QCOMPARE(whereMeasured(between), std::string("between hostA%eth0:0 and hostB%bond0:0"));
+    }
+
+    void ofSeveralLabsThatOfThisMachineAndOfDevicesLikeTheRunsIsUsed() {
+        const Home home;
+        RunConfig config;
+        int second = 0;
+        const auto wrote = [&](const MachineName &machine, bool oversubscribed, int cores) {
+            LabRecord record = labNamed("20260101T00000" + std::to_string(second++) + "Z-00000001");
+            record.host = machine.host;
+            record.cpuModel = machine.cpuModel;
+            record.device = "cpu";
+            record.oversubscribed = oversubscribed;
+            record.coresPerDevice = cores;
+            return writeLab(record) ? record.id : std::string();
+        };
+        const MachineName here = thisMachine(), there{"bigbox.invalid", "EPYC 9654"};
+        const std::string far = wrote(there, false, 1);
+        QCOMPARE(newestLabFor(config)->id, far);
+        const std::string shared = wrote(here, true, 1);
+        const std::string later = wrote(there, false, 1);
+        QCOMPARE(newestLabFor(config)->id, shared);
+        QCOMPARE(newestLabOf({})->id, shared);
+        const std::string wide = wrote(here, false, 2), sharedAgain = wrote(here, true, 1);
+        QCOMPARE(newestLabFor(config)->id, wide);
+        QCOMPARE(newestLabOf({})->id, sharedAgain); // the page shows the newest
+        const std::string fitting = wrote(here, false, 1), wideAgain = wrote(here, false, 2);
+        QCOMPARE(newestLabFor(config)->id, fitting);
+        config.coresPerDevice = 2;
+        QCOMPARE(newestLabFor(config)->id, wideAgain);
+    }
+
+    void aForecastSaysInWhatItsLabDiffersFromItsDevices() {
+        LabRecord record;
+        record.host = "bigbox";
+        record.cpuModel = "EPYC 9654";
+        record.device = "cpu";
+        const MachineName box{"bigbox", "EPYC 9654"};
+        RunConfig config;
+        QVERIFY(labReservationsFor(config, record, box).empty());
+        record.oversubscribed = true;
+        record.coresPerDevice = 2;
+        record.otherCores = 1.1;
+        QCOMPARE(labReservationsFor(config, record, box),
+                 (std::vector<std::string>{
+                     "Each of the lab's ranks had 2 cores, a device of the forecast has 1 core.",
+                     "The lab's ranks shared cores: its times say nothing about ranks with cores of their own.",
+                     "While the lab measured, other programs used 1.1 of this machine's cores: its times may be too "
+                     "long."}));
+        const auto elsewhere = labReservationsFor(config, record, {"small", "Xeon 8592+"});
+        QCOMPARE(elsewhere.front(), std::string("The lab was measured on bigbox (EPYC 9654), not here."));
+        QCOMPARE(elsewhere.back(), std::string("While the lab measured, other programs used 1.1 of bigbox's cores: its "
+                                               "times may be too long."));
+        config.nodes = *nodesFromText("hostA%eth0:0;hostB%bond0:0");
+        QCOMPARE(labReservationsFor(config, record, box).front(),
+                 std::string("The lab was measured on bigbox, not between the places of the forecast."));
+    }
+
+    void overNodesFormulasTakeMessagesBetweenRanksOfDifferentNodes() {
+        LabRecord record;
+        record.nodes = *nodesFromText("hostA%eth0:0,1;hostB%eth0:0,1");
+        const auto between = [](double bytes) { return 1e-3 + bytes / 1e8; };
+        for (const double size : labSizes()) {
+            const double bytes = std::floor(size); // as they are kept
+            record.rows.push_back(labRow("send_recv", 2, bytes, 1e-5 + bytes / 1e10)); // both on hostA
+            for (const char *name : {"send_recv", "send_recv_after_work"}) {
+                record.rows.push_back(labRow(name, 4, bytes, between(bytes)));
+                record.rows.back().partner = 2;
+            }
+        }
+        const CommunicationModel model = fitLab(record);
+        const auto rows = ringVersusServer(record, model, {mib});
+        QCOMPARE(rows.size(), std::size_t(2));
+        for (const RingVersusServer &row : rows)
+            QVERIFY(std::abs(*row.serverFormulaS / (2 * (row.ranks - 1) * between(mib)) - 1) < 1e-3);
+        QVERIFY(std::abs(model.predict(messageBetweenNodes, 2, mib)->seconds / between(mib) - 1) < 1e-3);
+        QVERIFY(!model.predict(messageInTraining, 2, mib));
+        QVERIFY(model.predict(pairOfRanks, 2, mib)->seconds < between(mib) / 10); // within a node
+        QCOMPARE(labFits(record, model).front().partner, 1);
+        QCOMPARE(labFits(record, model).back().partner, 2);
+        QVERIFY(*labRecordFromJson(toJson(record)) == record);
+        for (LabRow &row : record.rows) // as an older version measured
+            row.partner = 1;
+        QVERIFY(!ringVersusServer(record, fitLab(record), {mib}).front().serverFormulaS);
+        record.nodes = *nodesFromText("hostA%eth0:0;hostB%eth0:0"); // rank 1 is on the other one
+        QVERIFY(ringVersusServer(record, fitLab(record), {mib}).front().serverFormulaS);
+        record.rows.front().partner = 2; // of two ranks
+        QVERIFY(!labRecordFromJson(toJson(record)));
     }
 
     void whatIsLeftOutIsASentence() {
@@ -433,12 +522,12 @@ private Q_SLOTS:
 
     void otherProgramsAreReportedFromATenthOfACoreOn() {
         LabRecord record;
-        QVERIFY(labReservations(record).empty()); // unknown
+        QVERIFY(labReservations(record, {}).empty()); // unknown
         record.otherCores = 0.1;
-        QVERIFY(labReservations(record).empty());
+        QVERIFY(labReservations(record, {}).empty());
         record.otherCores = 2.34;
         QCOMPARE(
-            labReservations(record),
+            labReservations(record, {}),
             std::vector<std::string>{"While the lab measured, other programs used 2.3 of this machine's cores: its "
                                      "times may be too long."});
         const auto read = labRecordFromJson(toJson(record));

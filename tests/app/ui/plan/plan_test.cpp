@@ -215,6 +215,8 @@ private Q_SLOTS:
         QTRY_COMPARE_WITH_TIMEOUT(state(), QStringLiteral("will run"), test::hangLimitMs);
         QVERIFY(m_page->startButton()->isEnabled());
         QCOMPARE(m_page->mistakes(), QString());
+        QCOMPARE(m_page->plan().index(0, core::PlanModel::Estimate).data(Qt::ToolTipRole).toString(),
+                 QStringLiteral("unknown: this command has not run here before"));
     }
 
     void eachStartHasAnOrderOfItsOwnTheOneThatWasShown() {
