@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "output.h"
 #include "queue/queue_request.h"
+#include "queue/slurm/slurm_experiment.h"
 
 namespace lockstep::cli {
 namespace {
@@ -97,6 +98,10 @@ std::string retryText(const std::vector<const core::SuggestedRun *> &controls, R
         }
     std::string out;
     for (const auto &[id, again] : runs) {
+        if (core::isSlurmExperiment(id)) { // whose queue takes no retry
+            out += "      its queue is Slurm's: lockstepctl slurm submit RECIPE --run NUMBER makes it again\n";
+            continue;
+        }
         const core::Experiment *experiment = experiments.find(id);
         const auto requests = experiment ? core::retriesOf(*experiment, {again.begin(), again.end()}, false)
                                          : std::vector<core::QueueRequest>();
@@ -122,17 +127,15 @@ struct SharedValues {
     std::vector<std::string> runs;
 };
 
-/// For several pairs: the values that differ from the reference's, grouped. Without the rounds that a comparison leaves out, the
-/// reference may have another value in each.
+/// For several pairs, in which it weighs alike: the values that differ from the reference's, grouped. Without the rounds that a
+/// comparison leaves out, the reference may have another value in each.
 std::string kindText(const std::vector<std::pair<std::string, const core::FairnessFinding *>> &found,
                      ReadExperiments &experiments) {
     const core::FairnessFinding &first = *found.front().second;
     std::vector<SharedValues> byValues;
-    core::FairnessWeight weight = first.weight;
     std::set<std::string> controls;
     std::vector<const core::SuggestedRun *> suggested;
     for (const auto &[run, finding] : found) {
-        weight = std::max(weight, finding->weight);
         const auto same = std::ranges::find_if(byValues, [&one = *finding](const SharedValues &values) {
             return values.run == one.run && values.reference == one.reference;
         });
@@ -148,7 +151,7 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
     const bool oneReference =
         std::ranges::all_of(byValues, [&](const SharedValues &values) { return values.reference == first.reference; });
     constexpr std::size_t mostValues = 4; // measured values differ in every run
-    std::string out = "  " + std::string(core::toString(weight)) + ": " + first.label;
+    std::string out = "  " + std::string(core::toString(first.weight)) + ": " + first.label;
     if (oneReference)
         out += ", the reference " + first.reference;
     for (std::size_t i = 0; i < byValues.size() && i < mostValues; ++i)
@@ -162,24 +165,25 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
     return out;
 }
 
-/// One line per kind, most severe first; for one pair, or with --all, every finding in full.
+/// One line per kind and weight, most severe first; for one pair, or with --all, every finding in full.
 std::string fairnessText(const core::Judgement &judgement, bool all) {
-    std::vector<std::string> order;
-    std::map<std::string, std::vector<std::pair<std::string, const core::FairnessFinding *>>> kinds;
+    using Kind = std::pair<core::FairnessWeight, std::string>;
+    std::vector<Kind> order;
+    std::map<Kind, std::vector<std::pair<std::string, const core::FairnessFinding *>>> kinds;
     for (const core::FairnessWeight weight :
          {core::FairnessWeight::Decisive, core::FairnessWeight::Notable, core::FairnessWeight::Minor})
         for (const core::PairJudgement &pair : judgement.pairs)
             for (const core::FairnessFinding &finding : pair.fairness)
                 if (finding.weight == weight) {
-                    auto &kind = kinds[finding.key];
+                    auto &kind = kinds[{weight, finding.key}];
                     if (kind.empty())
-                        order.push_back(finding.key);
+                        order.emplace_back(weight, finding.key);
                     kind.emplace_back(pair.run, &finding);
                 }
     std::string out;
     ReadExperiments experiments;
-    for (const std::string &key : order) {
-        const auto &found = kinds[key];
+    for (const Kind &kind : order) {
+        const auto &found = kinds[kind];
         if (found.size() > 1 && !all) {
             out += kindText(found, experiments);
             continue;

@@ -166,7 +166,8 @@ std::string targetText(const core::Target &target, const std::vector<core::TimeT
         for (const core::TargetColumn *column : columns)
             row.push_back(column->text(time, target.kind, core::ResultPlace::Terminal));
     }
-    return "Training time to a target (evaluation and start-up left out)\n" + aligned(rows);
+    return "Training time to a target (evaluation and start-up left out; " + std::string(core::targetFiguresText) +
+           ")\n" + aligned(rows);
 }
 
 std::string resultText(const ResultTable &table, const core::Judgement &judgement, bool all) {

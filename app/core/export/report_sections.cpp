@@ -104,7 +104,7 @@ ReportSection targetSection(const Report &report) {
     if (!report.target)
         return out;
     out.said =
-        "Training time to " + toText(*report.target) + ", without evaluation and start-up; medians over the repeats.";
+        "Training time to " + toText(*report.target) + ", without evaluation and start-up; " + targetFiguresText + ".";
     std::vector<const TargetColumn *> columns;
     for (const TargetColumn &column : targetColumns())
         if (column.inReport)

@@ -7,6 +7,7 @@
 #include "app/ui/shell/followed_work.h"
 #include "app/ui/shell/queue_control.h"
 #include "app/ui/shell/request_words.h"
+#include "queue/slurm/slurm_experiment.h"
 
 namespace lockstep::ui {
 namespace {
@@ -45,6 +46,8 @@ QString SuggestedRuns::whyNotTry() const {
     const core::ExperimentFollower *open = m_work.opened(), *running = m_work.running();
     if (!open)
         return tr("A single run has no queue: open its experiment");
+    if (core::isSlurmExperiment(open->experiment().id))
+        return tr("Its queue is Slurm's: submit further runs by lockstepctl slurm submit");
     if (m_underWay.has(Deed::ChangeQueue, idOf(*open)) || m_underWay.has(Deed::Stop, idOf(*open)))
         return tr("The queue hasn't answered the previous request yet");
     if (running && running != open)

@@ -74,8 +74,8 @@ private:
     void follow() {
         if (!m_target)
             return;
-        // Around a button or field, with a hair of air; just inside a list or chart, which may fill its ground.
-        const int air = m_target->height() < 8 * grid ? wide + 1 : 0;
+        // Around it with a hair of air: charts paint up to their edges. What fills its ground has the ring just inside.
+        constexpr int air = wide + 1;
         const QRect own(m_target->mapTo(parentWidget(), QPoint()), m_target->size());
         setGeometry(own.adjusted(-air, -air, air, air) & parentWidget()->rect());
         setVisible(m_target->isVisible());

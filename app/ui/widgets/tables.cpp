@@ -170,6 +170,19 @@ int wantedWidth(const QTableView *table, int column) {
 
 } // namespace
 
+void hideEmptyColumns(QTableView *table, const QList<int> &always) {
+    const QAbstractItemModel &model = *table->model();
+    const auto isEmpty = [&](int column) {
+        for (int row = 0; row < model.rowCount(); ++row)
+            if (const QString text = model.index(row, column).data().toString();
+                !text.isEmpty() && text != QLatin1String("-"))
+                return false;
+        return true;
+    };
+    for (int column = 0; column < model.columnCount(); ++column)
+        table->setColumnHidden(column, !always.contains(column) && isEmpty(column));
+}
+
 void fitColumn(QTableView *table, int column, int least, int most) {
     table->setColumnWidth(column, std::clamp(wantedWidth(table, column), least, most));
 }

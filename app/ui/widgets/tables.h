@@ -30,6 +30,8 @@ private:
 [[nodiscard]] QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn = -1);
 /// Puts these columns first, in this order; the person may move them.
 void moveColumns(QTableView *table, const QList<int> &first);
+/// Shows the columns in which a row has a value, neither "-" nor nothing, and those of `always`; hides the others.
+void hideEmptyColumns(QTableView *table, const QList<int> &always);
 /// A column's width by head and content, within [least, most].
 void fitColumn(QTableView *table, int column, int least, int most);
 /// Column widths by content, within [least, most]; wider, as the content wants, where the table has room left.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// lockstepctl check over real folders that are not whole: copies without logs, experiments that have lost runs.
+// lockstepctl check and compare over real folders: copies without logs, experiments that have lost runs, runs beside other programs.
 #include "core_support.h"
 #include "experiment/experiment.h"
+#include "queue/slurm/slurm_experiment.h"
 #include "tests/app/cli/control.h"
 #include "tests/qt_test.h"
 
@@ -176,6 +177,35 @@ private Q_SLOTS:
         QVERIFY2(said.out.contains(sentence), qPrintable(said.out));
         const QString exported = control({"export", id(experiment.id), "--format", "json"}).out;
         QVERIFY2(exported.contains(sentence), qPrintable(exported));
+    }
+
+    void compareGivesAFindingALineForEachWeightAndNoRetryToSlurmsQueue() {
+        const Home home;
+        const std::string inSlurm = "20260102T030405Z-89abcdef";
+        (void)realFileSystem().makeFolders(experimentFolder(inSlurm).path);
+        QVERIFY(writeSlurmRecord(inSlurm, SlurmRecord{"12", {0}, {"20260102T030405Z-01234567"}}).has_value());
+        QStringList runs;
+        std::uint32_t number = 0;
+        for (const auto &[name, cores] : {std::pair("quiet", 0.0), std::pair("busy a", 0.8), std::pair("busy b", 0.8),
+                                          std::pair("less a", 0.2), std::pair("less b", 0.2)}) {
+            RunRecord record = ddpRecord("");
+            record.name = name;
+            record.experiment = inSlurm;
+            record.freeCores = 0;
+            const std::string run = finishedRun(++number, &record);
+            RunResult result = doneResult(run, sealed(run, ddpRecording()).size(), 20);
+            result.surroundings = Surroundings{20, 20 * cores, 0.0, {}, {}};
+            write(runFolder(run).result(), toJson(result));
+            runs << id(run);
+        }
+        const Said said = control(QStringList{"compare"} + runs);
+        const QStringList lines = said.out.split('\n'), decisive = lines.filter("decisive: Other programs"),
+                          notable = lines.filter("notable: Other programs");
+        QVERIFY2(decisive.size() == 1 && notable.size() == 1, qPrintable(said.out));
+        QVERIFY2(decisive[0].endsWith("in busy a and busy b"), qPrintable(decisive[0]));
+        QVERIFY2(notable[0].endsWith("in less a and less b"), qPrintable(notable[0]));
+        QVERIFY2(said.out.contains("its queue is Slurm's: ") && !said.out.contains("lockstepctl retry"),
+                 qPrintable(said.out));
     }
 };
 

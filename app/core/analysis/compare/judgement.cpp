@@ -300,6 +300,18 @@ std::map<std::string, std::string> referenceValues(const std::vector<PairJudgeme
     return out;
 }
 
+/// The command that adds what the comparison's line offers.
+void addRoundsCommand(const ResultTable &table, const Judgement &judgement, const PairJudgement &pair,
+                      Reservations &out) {
+    const std::optional<SuggestedRun> rounds =
+        pair.settling->quietLacking > 0 ? quietRounds(table, *pair.training) : judgement.settling;
+    if (!rounds)
+        return;
+    const std::string count = std::to_string(rounds->rounds);
+    out.add("rounds " + count, pair.run,
+            "lockstepctl repeat " + rounds->experiment + " " + count + " adds " + rounds->name + ".");
+}
+
 enum class Beside { Nothing, FindingsAndButtons };
 
 /// `beside`: what stands there already and needs no second word.
@@ -308,7 +320,6 @@ std::vector<std::string> reservationsOf(const ResultTable &table, const std::vec
     static const std::vector<PairJudgement> none;
     const std::vector<PairJudgement> &pairs = judgement.pairs;
     const std::vector<PairJudgement> &unsaid = beside == Beside::Nothing ? pairs : none;
-    const std::optional<SuggestedRun> &rounds = judgement.settling;
     Reservations out;
     const std::map<std::string, std::string> values = referenceValues(unsaid);
     for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable})
@@ -350,10 +361,8 @@ std::vector<std::string> reservationsOf(const ResultTable &table, const std::vec
         if (pair.settling)
             out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));
     for (const PairJudgement &pair : unsaid)
-        if (pair.settling && rounds)
-            out.add("rounds", pair.run,
-                    "lockstepctl repeat " + rounds->experiment + " " + std::to_string(rounds->rounds) + " adds " +
-                        rounds->name + ".");
+        if (pair.settling)
+            addRoundsCommand(table, judgement, pair, out);
     for (const PairJudgement &pair : pairs) {
         if (!pair.otherEpochs.empty())
             out.add("other epochs", pair.run, pair.otherEpochs + " No cause is named.",

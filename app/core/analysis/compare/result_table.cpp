@@ -25,6 +25,7 @@
 #include "ipc/printable.h"
 #include "ipc/run_title.h"
 #include "ipc/thousands.h"
+#include "queue/slurm/slurm_experiment.h"
 
 namespace lockstep::core {
 namespace {
@@ -504,8 +505,8 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     table.title = experiment.title;
     table.reference = experiment.reference;
     table.experiment = experiment.id;
-    table.extendable = experiment.over();
-    if (table.extendable) // expensive, and not needed before
+    table.extendable = experiment.over() && !isSlurmExperiment(experiment.id); // Slurm's queue takes none
+    if (table.extendable)                                                      // expensive, and not needed before
         table.roundS = roundTimeS(experiment, outcomes);
     std::vector<std::string> order;
     std::map<std::string, std::vector<const ExperimentEntry *>> groups;

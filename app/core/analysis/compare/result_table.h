@@ -95,7 +95,7 @@ struct ResultTable {
     std::string verdict;                   ///< the judgement's sentence; empty: not judged
     std::vector<std::string> reservations; ///< what keeps it from being taken at its word
     std::string experiment;                ///< its id; empty: runs side by side
-    bool extendable = false;               ///< an experiment whose runs are over: rounds may be added
+    bool extendable = false;               ///< an experiment that is over: its queue takes further rounds
     std::optional<double> roundS;          ///< one more round of it, launch to exit; absent: unknown
     std::string datasetNote;               ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"
 };

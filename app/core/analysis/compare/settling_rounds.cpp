@@ -34,6 +34,12 @@ std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::
     return out;
 }
 
+std::optional<SuggestedRun> quietRounds(const ResultTable &table, const SpeedUp &speedUp) {
+    Settling open;
+    open.quietLacking = lackingQuietRepeats(speedUp);
+    return settlingRounds(table, {open}, 0);
+}
+
 std::string repeatsText(const SuggestedRun &rounds) {
     return "about " + std::to_string(rounds.rounds) + (rounds.rounds == 1 ? " more repeat" : " more repeats");
 }

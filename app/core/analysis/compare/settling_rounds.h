@@ -13,6 +13,9 @@ namespace lockstep::core {
 [[nodiscard]] std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::vector<Settling> &open,
                                                          int lacking);
 
+/// Rounds until a comparison that isUnsettled() has enough without other programs; absent where the experiment can't be extended.
+[[nodiscard]] std::optional<SuggestedRun> quietRounds(const ResultTable &table, const SpeedUp &speedUp);
+
 /// Rounds until a comparison has an interval; 0 or less: it has one.
 [[nodiscard]] int lackingRepeats(const SpeedUp &speedUp);
 

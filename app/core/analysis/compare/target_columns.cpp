@@ -17,11 +17,9 @@ std::optional<double> factorOf(const TimeToTarget &row) {
     return row.speedUp ? std::optional(row.speedUp->factor) : std::nullopt;
 }
 
-/// In the window the head has the "×"; lockstepctl has "1.74× (1.70× to 1.78×)".
+/// As the speed-ups of the results: in the window and in reports the head has the "×"; lockstepctl has "1.74× (1.70× to 1.78×)".
 std::string speedUpText(const TimeToTarget &row, Target::Kind, ResultPlace place) {
-    if (place == ResultPlace::Window)
-        return factorText(factorOf(row)).toStdString();
-    if (place == ResultPlace::Report)
+    if (place != ResultPlace::Terminal)
         return withRange(factorOf(row), row.speedUp);
     QString text = speedUp(factorOf(row));
     if (row.speedUp && row.speedUp->hasInterval())

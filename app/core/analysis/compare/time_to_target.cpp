@@ -209,11 +209,13 @@ std::vector<TimeToTarget> timesToTarget(const std::vector<RepeatGroup> &groups, 
     for (const RepeatGroup &group : groups)
         out.push_back(timeOf(group, target));
     const auto marked = std::ranges::find(groups, true, &RepeatGroup::reference);
-    const std::size_t reference = marked == groups.end() ? 0 : std::size_t(marked - groups.begin());
+    if (marked == groups.end())
+        return out;
+    const TimeToTarget &reference = out[std::size_t(marked - groups.begin())];
     std::vector<SpeedUp *> family;
     for (TimeToTarget &one : out)
-        if (&one != &out[reference] && allTimed(one) && allTimed(out[reference])) {
-            one.speedUp = speedUpOf(times(out[reference]), times(one));
+        if (&one != &reference && allTimed(one) && allTimed(reference)) {
+            one.speedUp = speedUpOf(times(reference), times(one));
             if (one.speedUp)
                 family.push_back(&*one.speedUp);
         }

@@ -26,6 +26,9 @@ struct Target {
     bool operator==(const Target &) const = default;
 };
 [[nodiscard]] std::string toText(const Target &target); ///< "test accuracy 90.00 %", "training loss 0.500"
+/// What a table's times and speed-ups are over the repeats: for who shows them side by side.
+inline constexpr const char *targetFiguresText =
+    "times are medians over the repeats, speed-ups are ratios of geometric means";
 
 /// One repeat's way to the target.
 struct TargetHit {
@@ -58,7 +61,7 @@ struct TimeToTarget {
 };
 
 [[nodiscard]] TargetHit hitOf(const RunOutcome &run, const Target &target);
-/// In the order of the groups; the one marked as reference (else the first) is what speed-ups are measured from.
+/// In the order of the groups; speed-ups are measured from the one marked as reference: without it there are none.
 [[nodiscard]] std::vector<TimeToTarget> timesToTarget(const std::vector<RepeatGroup> &groups, const Target &target);
 /// A target that all groups reached: the worst of their best values, accuracy rounded down to a whole percent, loss up to two
 /// digits. Absent: no group has such values.

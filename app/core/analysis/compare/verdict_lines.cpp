@@ -137,6 +137,12 @@ std::string disturbedReason(const SpeedUp &speedUp) {
            (lacking == 1 ? " repeat" : " repeats") + " on a quiet machine";
 }
 
+/// What settles a comparison that undecidable() keeps open: as many rounds as its disturbedReason() names, else those that are suggested
+/// for all comparisons.
+std::optional<SuggestedRun> roundsForInterval(const Known &known, const SpeedUp &training) {
+    return training.isUnsettled() ? quietRounds(known.table, training) : known.judgement.settling;
+}
+
 /// "about 3 more repeats would tell", with `link` before what they do; empty: no repeats are suggested.
 std::string roundsText(const std::optional<SuggestedRun> &rounds, const PairJudgement &pair,
                        const std::string &link = " ") {
@@ -304,11 +310,11 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
     if (unfair && !own) // which no repeat changes
         return cantCompare(line, *unfair, {});
     if (const std::string why = undecidable(pair); !why.empty())
-        return cantTell(line, why, known.judgement.settling);
+        return cantTell(line, why, roundsForInterval(known, *pair.training));
     if (!own)
         return judgeFair(line, pair, known);
     if (const std::string why = undecidable(*own); !why.empty())
-        return cantTell(line, why, known.judgement.settling);
+        return cantTell(line, why, roundsForInterval(known, *own->training));
     judgeAgainst({*control, pair, *own}, line, known);
 }
 
@@ -450,7 +456,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
             line.reason += (line.reason.empty() ? "with " : ", ") + factor.label;
     if (line.outcome == Outcome::CantTell && measured.isUnsettled()) {
         line.reason += (line.reason.empty() ? "" : "; ") + disturbedReason(measured);
-        line.settles = known.judgement.settling;
+        line.settles = roundsForInterval(known, measured);
     } else if (line.outcome == Outcome::CantTell && measured.shareEpochs) {
         line.reason += (line.reason.empty() ? "" : "; ") + undecidable(pair);
     } else if (line.outcome == Outcome::CantTell) {

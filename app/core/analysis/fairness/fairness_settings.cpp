@@ -116,6 +116,13 @@ std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_vi
     return found == facts.end() ? std::string() : found->second.empty() ? "none" : found->second;
 }
 
+/// As people say it: a switch is on or off.
+std::string findingValue(const FieldSpec &field, const std::string &value) {
+    if (field.type == FieldType::Switch && (value == "true" || value == "false"))
+        return value == "true" ? "on" : "off";
+    return cutValue(value);
+}
+
 /// Whether a key can matter between these two at all.
 bool applies(const Pair &pair, std::string_view key) {
     const auto &a = pair.a().config, &b = pair.b().config;
@@ -257,8 +264,9 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
         if (one == other || one.empty() || other.empty())
             continue;
         const Rule rule = ruleOf(key);
-        Unlike difference{{std::string(key), labelOf(key), cutValue(one), cutValue(other), rule.weight, {}, {}},
-                          rule.settled};
+        Unlike difference{
+            {std::string(key), labelOf(key), findingValue(field, one), findingValue(field, other), rule.weight, {}, {}},
+            rule.settled};
         if ((key == "scheduling" || key == "threads") &&
             field.get(pair.a().config.value_or(RunConfig())) == field.get(pair.b().config.value_or(RunConfig())))
             difference.settled = Settled::ByNeither; // the same was requested, but not granted to both

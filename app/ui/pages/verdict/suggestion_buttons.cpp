@@ -10,6 +10,11 @@ namespace {
 
 constexpr int leastButtonWidth = 160; // px
 
+/// How many repeats, and for how long, can't be left out; a run's name may be cut short.
+int leastWidthOf(const core::SuggestedRun &run) {
+    return run.rounds > 0 ? QWIDGETSIZE_MAX : leastButtonWidth;
+}
+
 } // namespace
 
 QString suggestionText(const core::SuggestedRun &run) {
@@ -23,7 +28,7 @@ SuggestionButtons::SuggestionButtons(QWidget *owner) : QObject(owner), m_focus(*
 
 QPushButton *SuggestionButtons::add(const QString &text, const core::SuggestedRun &run, const QKeySequence &keys,
                                     QWidget *parent) {
-    auto *button = new ElidedButton(text, leastButtonWidth, parent);
+    auto *button = new ElidedButton(text, leastWidthOf(run), parent);
     button->setShortcut(keys);
     const QString why = QString::fromStdString(run.why), keysText = keys.toString(QKeySequence::NativeText);
     button->setProperty("why", keysText.isEmpty() ? why : QStringLiteral("%1 (%2)").arg(why, keysText));

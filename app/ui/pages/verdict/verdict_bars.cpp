@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/verdict/verdict_bars.h"
 
+#include <algorithm>
+
 #include <QObject>
 
 #include "app/ui/theme/palette.h"
@@ -13,10 +15,22 @@ QString nameOf(const core::ResultRow &row) {
     return QString::fromStdString(core::labelOf(row));
 }
 
+/// "not compared: baseline failed", of a run that is done; empty: its reference may still get a time, or has one.
+QString whyNotCompared(const core::ResultTable &table) {
+    const auto reference = std::ranges::find(table.rows, true, &core::ResultRow::reference);
+    if (reference == table.rows.end() || !core::isOver(*reference) || !reference->trainingTimes.empty())
+        return {};
+    return reference->state == "done"
+               ? QObject::tr("not compared: %1 has no training time").arg(nameOf(*reference))
+               : QObject::tr("not compared: %1 %2").arg(nameOf(*reference), QString::fromStdString(reference->state));
+}
+
 /// What stands in place of a bar: "stopped: 1 of 2 done, 13.8 s".
-QString withoutBar(const core::ResultRow &row) {
+QString withoutBar(const core::ResultRow &row, const core::ResultTable &table) {
     if (row.otherWork)
         return QString::fromUtf8(core::otherWorkText);
+    if (const QString why = row.state == "done" && !row.reference ? whyNotCompared(table) : QString(); !why.isEmpty())
+        return why;
     const std::string done = row.state == "done" ? std::string() : core::doneText(row);
     return QString::fromStdString(row.state + (done.empty() ? "" : ": " + done));
 }
@@ -42,7 +56,8 @@ QList<BarData> speedUpBars(const core::ResultTable &table) {
             continue; // a run without a time is only in the table
         const core::SpeedUp interval = row.trainingInterval.value_or(core::SpeedUp());
         out.append({nameOf(row), methodColor(QString::fromStdString(row.method)), row.published, value,
-                    value ? core::speedUp(value) : withoutBar(row), speedUpHint(row), interval.low, interval.high});
+                    value ? core::speedUp(value) : withoutBar(row, table), speedUpHint(row), interval.low,
+                    interval.high});
     }
     return out;
 }

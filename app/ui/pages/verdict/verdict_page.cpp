@@ -41,6 +41,8 @@
 namespace lockstep::ui {
 namespace {
 
+constexpr int widestName = 420; ///< px of a table's column of names where the table is wider than the page
+
 /// A card that holds sentences.
 Card *textCard(const QString &title, QWidget *parent, QLabel **label) {
     auto *card = new Card(title, parent);
@@ -175,8 +177,8 @@ void VerdictPage::buildFigures() {
     m_accuracy = new AccuracyCard(m_theme, m_figures);
     connect(m_accuracy, &AccuracyCard::asked, this, &VerdictPage::refresh);
     auto *target = new Card(tr("Time to target"), m_figures);
-    target->setToolTip(
-        tr("Training time until the target was first met, interpolated between epochs. Medians over the repeats"));
+    target->setToolTip(tr("Training time until the target was first met, interpolated between epochs; %1")
+                           .arg(QLatin1String(core::targetFiguresText)));
     m_target = new VerdictTarget(m_theme, m_results.targets(), target);
     target->body()->addWidget(m_target);
     m_notesCard = textCard(tr("Notes"), m_figures, &m_notes);
@@ -252,9 +254,9 @@ void VerdictPage::refresh() {
     m_bottlenecksCard->setFinding(boundsFinding(judgement));
     m_speedUps->setBars(speedUpBars(table));
     m_accuracy->show(table, m_workspace.openId(), m_workspace.complete());
-    const bool published = std::ranges::any_of(table.rows, &core::ResultRow::published);
-    for (const int column : {core::ResultModel::PublishedTime, core::ResultModel::PrintedSpeedUp})
-        m_table->setColumnHidden(column, !published);
+    using Results = core::ResultModel;
+    hideEmptyColumns(
+        m_table, {Results::Name, Results::State, Results::Repeats, Results::TotalTraining, Results::SpeedUpTraining});
     m_useModel->setTable(table);
     m_difference->show(table, m_workspace.openId());
     refreshAdvice();
@@ -289,12 +291,14 @@ void VerdictPage::refreshAdvice() {
 
 void VerdictPage::fitHeights() {
     for (QTableView *table : {m_table, m_target->table(), m_classes, m_use}) {
-        fitColumns(table, 56, table == m_table ? 260 : table == m_target->table() ? 420 : 200);
+        fitColumns(table, 56, table == m_table ? 260 : table == m_target->table() ? widestName : 200);
         fitHeight(table);
         // A table without rows is hidden with its card.
         (table == m_target->table() ? m_target->parentWidget() : table->parentWidget())
             ->setVisible(table->model()->rowCount() > 0);
     }
+    constexpr int names = core::ResultModel::Name;
+    fitColumn(m_table, names, 56, std::max(widestName, m_table->columnWidth(names)));
     m_speedUps->setFixedHeight(std::max(140, m_speedUps->sizeHint().height()));
     m_difference->fitHeight();
     m_accuracy->fitHeight();

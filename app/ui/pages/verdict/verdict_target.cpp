@@ -44,6 +44,9 @@ VerdictTarget::VerdictTarget(const Theme &theme, core::TargetModel &model, QWidg
     m_table->setModel(&m_model);
     m_table->setAccessibleName(tr("Time to the target"));
     layout->addWidget(m_table);
+    using Column = core::TargetModel::Column;
+    const QList<int> always{Column::Name, Column::Time, Column::Reached, Column::How};
+    connect(&m_model, &QAbstractItemModel::modelReset, m_table, [this, always] { hideEmptyColumns(m_table, always); });
     connect(m_kind, &QComboBox::currentIndexChanged, this, [this] {
         m_typed = false;
         suggest();

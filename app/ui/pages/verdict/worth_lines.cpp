@@ -18,7 +18,7 @@ namespace lockstep::ui {
 namespace {
 
 enum Column { Word, Name, Figures, Room, Press };
-constexpr int leastName = 20 * grid; ///< px that a name keeps where a line is full
+constexpr int leastName = 12 * grid; ///< px that a name keeps where a line is full
 
 /// The style sheet's name for how a word is coloured.
 QString toneOf(core::Outcome outcome) {
@@ -50,6 +50,12 @@ QString wordsBeside(const core::VerdictLine &line) {
         return WorthLines::tr("Run again");
     QString words = suggestionText(*line.settles);
     return line.settles->again.empty() ? words : words.remove(said(line.run) + QLatin1Char(' '));
+}
+
+/// Whether one press does what both offer, whatever each of them is for.
+bool isSameOffer(const std::optional<core::SuggestedRun> &one, const std::optional<core::SuggestedRun> &other) {
+    const bool bothRounds = one && other && one->rounds > 0 && other->rounds > 0;
+    return bothRounds ? one->rounds == other->rounds && one->experiment == other->experiment : one == other;
 }
 
 /// Shortcuts: the first button has the keys that the guide names, each further one a letter of its own.
@@ -131,8 +137,9 @@ void WorthLines::addLine(const core::VerdictLine &line, int row) {
     addName(line, row);
     addLabel(said(core::figuresText(line)), "title", row, Figures);
     const bool failed = line.outcome == core::Outcome::Failed;
-    const bool offeredAbove = std::ranges::any_of(
-        m_lines, [&](const core::VerdictLine &other) { return &other < &line && other.settles == line.settles; });
+    const bool offeredAbove = std::ranges::any_of(m_lines, [&](const core::VerdictLine &other) {
+        return &other < &line && isSameOffer(other.settles, line.settles);
+    });
     const bool offers = line.settles && !offeredAbove;
     const bool saidByButton = offers && line.settles->rounds > 0 &&
                               line.reason == core::repeatsText(*line.settles) + " " + std::string(core::wouldTell);

@@ -188,6 +188,46 @@ private Q_SLOTS:
         QCOMPARE(found.pairs[0].settling->quietLacking, 1);
     }
 
+    void aLineThatNamesSoManyRepeatsOffersAsManyWhateverOtherLinesTake() {
+        std::vector<RepeatGroup> groups =
+            twoGroups(4, 0.5, [](int group, int repeat) { return group == 1 && repeat < 3 ? 0.6 : 0.02; });
+        std::vector<RunOutcome> further; // busy in one round more
+        for (int repeat = 1; repeat <= 4; ++repeat) {
+            RunOutcome run = repeatOf("DDP on 4 devices", repeat, 2, 5 + 0.02 * repeat, repeat < 4 ? 0.6 : 0.02);
+            run.config->devices = {"0", "1", "2", "3"};
+            further.push_back(run);
+        }
+        groups.push_back(groupOf("DDP on 4 devices", further));
+        std::vector<RunOutcome> outcomes;
+        for (std::size_t place = 0; place < groups.size(); ++place)
+            for (RunOutcome &run : groups[place].runs) {
+                run.startWallUs += std::int64_t(place) * 100'000'000; // none beside another
+                outcomes.push_back(run);
+            }
+        ResultTable table = resultTable(outcomes);
+        table.experiment = "E";
+        table.extendable = true;
+        const Judgement found = judge(table, outcomes, {});
+        QVERIFY(found.settling && found.settling->rounds == 2);
+        for (const auto &[line, repeats] : {std::pair(found.lines.at(0), 1), std::pair(found.lines.at(1), 2)}) {
+            const std::string number = std::to_string(repeats);
+            QVERIFY2(line.reason.find("; add " + number + " repeat") != std::string::npos, line.reason.c_str());
+            QVERIFY(line.settles && line.settles->rounds == repeats);
+            QVERIFY2(says(found, line.run + ": lockstepctl repeat E " + number + " adds " + number + " repeat"),
+                     line.run.c_str());
+        }
+    }
+
+    void aSwitchThatDiffersIsOnOrOff() {
+        std::vector<RepeatGroup> groups = twoGroups(3, 0, [](int, int) { return 0.0; });
+        for (RunOutcome &run : groups[1].runs)
+            run.config->oversubscribe = true;
+        const auto findings = fairnessOf(groups[0], groups[1], {}, groups);
+        const auto found = std::ranges::find(findings, "oversubscribe", &FairnessFinding::key);
+        QVERIFY(found != findings.end());
+        QVERIFY2(found->sentence.starts_with("Share cores on instead of off: "), found->sentence.c_str());
+    }
+
     void loadThatAllRoundsBearAlikeOrThatIsUnknownLeavesNothingOut() {
         const auto even = [](int group, int repeat) { return group * 0.6 + 0.02 * repeat; };
         QVERIFY(!judgementOf(twoGroups(6, 0.5, even)).pairs.at(0).training->disturbance);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Time to a target loss or accuracy: interpolated in the open, with the spread over repeats.
 
+#include "analysis/compare/target_columns.h"
 #include "analysis/compare/time_to_target.h"
 #include "tests/qt_test.h"
 
@@ -180,6 +181,20 @@ private Q_SLOTS:
         const auto got = timesToTarget({run, reference, never}, ninety);
         QVERIFY(!got[1].speedUp && !got[2].speedUp);
         QVERIFY(got[0].speedUp && near(got[0].speedUp->factor, 4.1 / 2.05) && got[0].speedUp->isDifferent());
+
+        const std::span<const TargetColumn> columns = targetColumns();
+        const auto speedUp = std::ranges::find(columns, std::string_view("Speed-up"), &TargetColumn::head);
+        QVERIFY(speedUp != columns.end());
+        const std::string shown = speedUp->text(got[0], Target::Kind::Accuracy, ResultPlace::Window);
+        QVERIFY2(shown.starts_with("2.00 (1.") && shown.ends_with(")"), shown.c_str()); // with its interval
+    }
+
+    void withoutTheMarkedReferenceThereIsNoSpeedUp() {
+        // It failed: no other run takes its place.
+        const RepeatGroup dp{"DP", {runOf(4, {0.5, 0.9}), runOf(4.1, {0.5, 0.9}), runOf(4.2, {0.5, 0.9})}, false};
+        const RepeatGroup ddp{"DDP", {runOf(2, {0.5, 0.9}), runOf(2.1, {0.5, 0.9}), runOf(2.05, {0.5, 0.9})}, false};
+        for (const TimeToTarget &one : timesToTarget({dp, ddp}, ninety))
+            QVERIFY(one.seconds && !one.speedUp);
     }
 
     void aHarderTargetIsNeverReachedSooner() {

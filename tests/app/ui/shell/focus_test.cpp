@@ -7,7 +7,9 @@
 
 #include <set>
 
+#include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/chart_source.h"
+#include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/shell/console_drawer.h"
 #include "tests/qt_test.h"
 #include "window_fixture.h"
@@ -140,6 +142,20 @@ private Q_SLOTS:
         QVERIFY2(saidBy(QStringLiteral("devices")).contains(QLatin1String("cpu:0: ")), qPrintable(saidBy("devices")));
         QVERIFY2(saidBy(QStringLiteral("speed-up")).contains(QStringLiteral("DP on 2 devices: speed-up")),
                  qPrintable(saidBy("speed-up")));
+    }
+
+    void theRingOfAChartLiesAroundItAndNotOverItsNames() {
+        m_window->showPage(Page::Verdict);
+        QTest::qWait(50);
+        BarChart *chart = m_window->verdictPage()->speedUps();
+        chart->setFocus(Qt::TabFocusReason);
+        const QImage with = picture();
+        chart->clearFocus();
+        const QImage without = picture();
+        const QRect place(chart->mapTo(m_window.get(), QPoint()), chart->size());
+        QVERIFY(differing(with, without, place.adjusted(-4, -4, 4, 4)) > place.height());
+        constexpr int corner = 8; // which is round
+        QCOMPARE(differing(with, without, place.adjusted(0, corner, 0, -corner)), 0);
     }
 };
 

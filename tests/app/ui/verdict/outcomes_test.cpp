@@ -7,15 +7,22 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTimer>
+#include <QTableView>
 
 #include "app/ui/pages/shared/use_model.h"
 #include "app/ui/pages/verdict/verdict_bars.h"
 #include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/pages/verdict/verdict_head.h"
 #include "app/ui/pages/verdict/verdict_page.h"
+#include "app/ui/pages/verdict/verdict_target.h"
+#include "app/ui/shell/suggested_runs.h"
+#include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/wrapped_label.h"
 #include "base/format.h"
+#include "models/result_model.h"
+#include "models/target_model.h"
+#include "queue/slurm/slurm_experiment.h"
 #include "window_fixture.h"
 
 using namespace lockstep;
@@ -174,6 +181,36 @@ private Q_SLOTS:
         table.rows[0].state = "done";
         table.rows[0].otherWork = true;
         QCOMPARE(speedUpBars(table).front().text, QStringLiteral("other work"));
+
+        core::ResultRow reference;
+        reference.name = "baseline";
+        reference.reference = true;
+        reference.state = "failed";
+        reference.repeats = 0;
+        reference.planned = 2;
+        table.rows[0].otherWork = false;
+        table.rows.insert(table.rows.begin(), reference);
+        QVERIFY(speedUpBars(table).front().text.startsWith("failed"));
+        QCOMPARE(speedUpBars(table).back().text, QStringLiteral("not compared: baseline failed"));
+        table.rows[0].state = "training";
+        QCOMPARE(speedUpBars(table).back().text, QStringLiteral("done"));
+    }
+
+    void whatNoRunHasTakesNoColumnOfResultsAndALongNameHasRoom() {
+        auto recipe = core::loadRecipe("lenet-dp-vs-ddp");
+        recipe->runs.at(2).name = "a name of many words, among them some that tell it apart from those of other runs";
+        const std::string id = uitest::writeOnDisk(*recipe, {.repeats = 3, .firstRun = 361, .spread = 0.02}, false);
+        openWindow({1280, 800});
+        openOnLive(id);
+        m_window->showPage(Page::Verdict);
+        const QTableView *table = m_window->verdictPage()->table();
+        using Column = core::ResultModel::Column;
+        QTRY_VERIFY(table->columnWidth(Column::Name) > 400);
+        QVERIFY(!table->isColumnHidden(Column::SpeedUpTraining) && !table->isColumnHidden(Column::Accuracy));
+        QVERIFY2(table->isColumnHidden(Column::GpuEnergy), "there is no GPU");
+        QTableView *targets = m_window->verdictPage()->target()->table();
+        QVERIFY(!targets->isColumnHidden(core::TargetModel::SpeedUpColumn));
+        QVERIFY2(targets->isColumnHidden(core::TargetModel::Energy), "nobody measured it");
     }
 
     void aNameThatLooksLikeMarkupIsShownAsItIs() {
@@ -263,6 +300,17 @@ private Q_SLOTS:
         const QPushButton *again = m_window->verdictPage()->settleButtons().front();
         QCOMPARE(again->text(), QStringLiteral("Run again"));
         QVERIFY(again->isEnabled());
+    }
+
+    void ofAnExperimentInSlurmNoRunIsOfferedThatItsQueueWouldRefuse() {
+        const std::string id = withDeaths({.repeats = 4, .firstRun = 441, .spread = 0.02});
+        const core::SlurmRecord record{"12", {0}, {"20260102T030405Z-89abcdef"}};
+        QVERIFY(core::writeSlurmRecord(id, record).has_value());
+        show("outcome-slurm", id);
+        QVERIFY2(seen().contains("failed"), qPrintable(seen().join('|')));
+        QVERIFY(m_window->verdictPage()->settleButtons().isEmpty());
+        QVERIFY2(m_workspace->suggested().whyNotTry().startsWith("Its queue is Slurm's: "),
+                 qPrintable(m_workspace->suggested().whyNotTry()));
     }
 };
 

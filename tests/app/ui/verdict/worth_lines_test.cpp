@@ -63,6 +63,42 @@ private Q_SLOTS:
         QVERIFY2(shown[1].contains(u'…') && shown[1].endsWith(" 4 workers"), qPrintable(shown.join('|')));
     }
 
+    void howManyRepeatsAreAddedIsReadWhereANameIsCutShort() {
+        WorthLines lines;
+        core::VerdictLine line;
+        line.run = "DDP on 2 devices, channels last, mixed precision in bfloat16, batch loader, 2 workers";
+        line.against = "baseline";
+        line.outcome = core::Outcome::CantTell;
+        line.settles = core::SuggestedRun{"2 repeats, about 1 min 27 s", "Why?", {}};
+        line.settles->rounds = 2;
+        lines.show({line});
+        lines.resize(600, 200);
+        lines.setVisible(true);
+        const QPushButton *button = lines.buttons().all().front();
+        QCOMPARE(button->text(), QStringLiteral("Add 2 repeats, about 1 min 27 s"));
+        QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(QString::number(button->width())));
+        QVERIFY(lines.findChild<ElidedLabel *>()->shownText().contains(u'…'));
+    }
+
+    void repeatsOfferedAboveAreOfferedOnceWhateverEachLineTakesThemFor() {
+        WorthLines lines;
+        core::VerdictLine one, same, more;
+        one.run = "DP on 2 devices";
+        one.against = "baseline";
+        one.outcome = core::Outcome::CantTell;
+        one.settles = core::SuggestedRun{"2 repeats", "For three repeats of each.", {}};
+        one.settles->rounds = 2;
+        same = more = one;
+        same.run = "DDP on 2 devices";
+        same.settles->why = "For three quiet rounds.";
+        more.run = "DDP on 4 devices";
+        more.settles->name = "9 repeats";
+        more.settles->rounds = 9;
+        lines.show({one, same, more});
+        QCOMPARE(lines.buttons().all().size(), 2);
+        QCOMPARE(lines.buttons().all().back()->text(), QStringLiteral("Add 9 repeats"));
+    }
+
     void anEndlessReasonIsShownByItsBeginning() {
         WorthLines lines;
         core::VerdictLine failed;
