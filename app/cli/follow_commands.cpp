@@ -97,10 +97,8 @@ public:
 private:
     void runAdded(int entry, core::RunStore *store) {
         const core::Experiment &experiment = m_follower.experiment();
-        const core::PlannedRun &planned = experiment.entries[std::size_t(entry)].planned;
-        QString name = QString::fromStdString(planned.name);
-        if (planned.repeats > 1)
-            name += QStringLiteral(" (%1 of %2)").arg(planned.repeat).arg(planned.repeats);
+        const QString name =
+            QString::fromStdString(core::nameWithRepeat(experiment.entries[std::size_t(entry)].planned));
         m_open.insert(entry);
         if (m_events)
             m_events->follow(store);

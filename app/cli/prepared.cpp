@@ -79,6 +79,8 @@ tl::expected<core::Experiment, Errors> expandAt(const core::CommandPrefix &prefi
     const auto expanded = core::expand(recipe, *facts, plan);
     if (!expanded)
         return tl::unexpected(expanded.error());
+    for (const std::string &note : expanded->notes)
+        std::fprintf(stderr, "%s\n", printable(onOneLine(note)).c_str());
     if (expanded->runnableCount() == 0) {
         Errors errors;
         for (const core::PlannedRun &run : expanded->runs)

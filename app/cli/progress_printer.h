@@ -20,7 +20,7 @@ public:
     /// Writes to stderr if `toStderr` (stdout is reserved for JSON).
     explicit ProgressPrinter(bool toStderr, QObject *parent = nullptr);
 
-    /// `place`: "run 3 of 5"; `name`: "DDP on 2 devices (1 of 3)".
+    /// `place`: "run 3 of 5"; `name`: "DDP on 2 devices #1".
     void begin(core::RunStore *store, const QString &place, const QString &name);
     void end(core::RunStore *store);
     /// Remaining seconds of the whole experiment, for the live line.

@@ -21,10 +21,7 @@ int entryOf(int number) {
 }
 
 std::string nameOf(const core::ExperimentEntry &entry) {
-    const core::PlannedRun &planned = entry.planned;
-    return planned.repeats > 1
-               ? planned.name + " (" + std::to_string(planned.repeat) + " of " + std::to_string(planned.repeats) + ")"
-               : planned.name;
+    return core::nameWithRepeat(entry.planned);
 }
 
 int ask(const std::string &id, core::QueueRequest request, const std::string &done) {

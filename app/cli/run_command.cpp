@@ -102,8 +102,7 @@ int ownInBackground(const std::string &id, bool json) {
 }
 
 QString entryName(const core::PlannedRun &planned) {
-    QString name = QString::fromStdString(planned.name);
-    return planned.repeats > 1 ? name + QStringLiteral(" (%1 of %2)").arg(planned.repeat).arg(planned.repeats) : name;
+    return QString::fromStdString(core::nameWithRepeat(planned));
 }
 
 /// The queue's owner's knowledge of its runs: its stores, and results on this machine's disk.

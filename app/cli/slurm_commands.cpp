@@ -110,11 +110,7 @@ private:
             const core::ExperimentEntry *entry = core::entryOf(*experiment, m_record, task);
             if (!job.waits() || !entry)
                 continue;
-            const core::PlannedRun &run = entry->planned;
-            const std::string name = run.repeats > 1 ? run.name + " (" + std::to_string(run.repeat) + " of " +
-                                                           std::to_string(run.repeats) + ")"
-                                                     : run.name;
-            const std::string sentence = core::waitSentence(name, job);
+            const std::string sentence = core::waitSentence(core::nameWithRepeat(entry->planned), job);
             if (m_printed[task] != sentence)
                 print((m_printed[task] = sentence) + "\n");
         }

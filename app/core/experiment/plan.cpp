@@ -372,10 +372,36 @@ private:
     std::unordered_set<std::string> m_messages;
 };
 
+/// A name in the recipe of a run that is the same as an earlier one.
+struct DoubledRun {
+    std::string name;
+    std::size_t earlier = 0; ///< in the list of runs
+};
+
+/// A sentence for each run that the plan has under another name only; of many, for the first few.
+std::vector<std::string> notesOnDoubles(const std::vector<DoubledRun> &doubles, const std::vector<Resolved> &runs) {
+    constexpr std::size_t mostNamed = 5;
+    std::vector<std::string> notes;
+    std::size_t more = 0;
+    for (const DoubledRun &one : doubles) {
+        const std::string &kept = runs[one.earlier].run.name;
+        if (one.name == kept)
+            continue;
+        if (notes.size() < mostNamed)
+            notes.push_back("\"" + one.name + "\" has the same settings as \"" + kept + "\": one run stands for both");
+        else
+            ++more;
+    }
+    if (more > 0)
+        notes.push_back(std::to_string(more) + (more == 1 ? " more run has" : " more runs have") +
+                        " the same settings as an earlier one");
+    return notes;
+}
+
 /// The recipe's runs, without doubles. Stops, with a mistake, before they name more places than an experiment can, or where there are
 /// more mistakes than are named.
 std::vector<Resolved> resolveAll(const Recipe &recipe, const MachineFacts &facts, const PlanOptions &options,
-                                 std::vector<Error> &errors) {
+                                 std::vector<Error> &errors, std::vector<DoubledRun> &doubles) {
     std::vector<Resolved> runs;
     RunFinder finder;
     Mistakes mistakes(errors);
@@ -384,13 +410,18 @@ std::vector<Resolved> resolveAll(const Recipe &recipe, const MachineFacts &facts
         Resolved one = resolve(spec, recipe, facts, options);
         if (!mistakes.add(one.errors))
             break;
+        std::size_t same = 0;
         const bool isNew = finder.add(one.run.config, one.run.command, one.run.claims, [&](std::size_t earlier) {
             const PlannedRun &run = runs[earlier].run;
+            same = earlier;
             return run.config == one.run.config && run.command == one.run.command && run.claims == one.run.claims &&
                    run.notRunReason == one.run.notRunReason;
         });
-        if (!isNew)
+        if (!isNew) {
+            if (one.named)
+                doubles.push_back({one.run.name, same});
             continue;
+        }
         places += placeCount(one.run.config);
         if (const Result<void> room = roomForPlaces(places, "the first " + std::to_string(runs.size() + 1) + " runs");
             !room) {
@@ -430,6 +461,10 @@ CoreList coresBesideDevices(const RunConfig &config, const CoreList &allowed) {
     return left;
 }
 
+std::string nameWithRepeat(const PlannedRun &run) {
+    return run.repeats > 1 ? run.name + " #" + std::to_string(run.repeat) : run.name;
+}
+
 int Plan::runnableCount() const {
     return int(std::count_if(runs.begin(), runs.end(), [](const PlannedRun &run) { return run.runnable(); }));
 }
@@ -437,7 +472,8 @@ int Plan::runnableCount() const {
 tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
                                               const PlanOptions &options) {
     std::vector<Error> errors;
-    std::vector<Resolved> runs = resolveAll(recipe, facts, options, errors);
+    std::vector<DoubledRun> doubles;
+    std::vector<Resolved> runs = resolveAll(recipe, facts, options, errors, doubles);
     if (errors.size() > mostMistakesNamed) // the runs behind them were not looked at
         return tl::unexpected(errors);
     if (runs.empty())
@@ -474,6 +510,7 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     if (const auto mistake = referenceMistake(recipe, reference, runs, options))
         return tl::unexpected(std::vector<Error>{*mistake});
     Plan plan;
+    plan.notes = notesOnDoubles(doubles, runs);
     plan.title = recipe.title;
     plan.recipe = recipe.name;
     plan.reference = chooseReference(reference, runs);

@@ -34,6 +34,9 @@ struct PlannedRun {
     bool operator==(const PlannedRun &) const = default;
 };
 
+/// "DDP on 2 devices #2" where there are several repeats.
+[[nodiscard]] std::string nameWithRepeat(const PlannedRun &run);
+
 struct Plan {
     std::string title, recipe;           ///< recipe: its name; empty for a free choice
     std::string reference;               ///< PlannedRun::name of the reference for speed-ups
@@ -43,6 +46,7 @@ struct Plan {
     std::optional<double> estimateS;     ///< of all, side by side if chosen; absent if unknown for any runnable run
     SideBySide sideBySide;               ///< how many may run at once, and on which devices
     std::optional<WidthGoal> untilWidth; ///< rounds are added until intervals are so narrow
+    std::vector<std::string> notes;      ///< a sentence for each run that is another one under a name of its own
     int mostAtOnce = 1;                  ///< how many will, given the devices that each needs
     [[nodiscard]] int runnableCount() const;
 };

@@ -25,7 +25,7 @@ QString placesText(int first, int count) {
 }
 
 QString nameOf(const PlannedRun &run) {
-    return run.repeats > 1 ? QStringLiteral("%1 #%2").arg(qs(run.name), QString::number(run.repeat)) : qs(run.name);
+    return qs(nameWithRepeat(run));
 }
 
 /// Of the runs that go on, as far as each reports it.
@@ -39,11 +39,11 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
             noRecentData.isEmpty() ? progressOf(*store) : Progress(); // old progress is not shown as the current one
         if (!noRecentData.isEmpty())
             strip.noRecentData = noRecentData;
-        if (progress.epoch && progress.epochs)
-            epochs.append(QStringLiteral("%1/%2").arg(*progress.epoch).arg(*progress.epochs));
+        if (const QString epoch = epochText(progress); !epoch.isEmpty())
+            epochs.append(epoch);
         sum += progress.fraction.value_or(0);
         known += progress.fraction.has_value();
-        const QString state = noRecentData.isEmpty() ? store->lifecycle().sentence() : noRecentData;
+        const QString state = noRecentData.isEmpty() ? activityOf(*store, progress) : noRecentData;
         if (!states.contains(state))
             states.append(state);
     }
@@ -171,7 +171,9 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     if (!strip.noRecentData.isEmpty())
         strip.overall.reset();
     else if (const std::optional<double> left = m_follower->leftS(); left && strip.active)
-        strip.left = timeLeft(left) + QStringLiteral(" left");
+        strip.left =
+            timeLeft(left) + (experiment.runnableCount() > 1 ? QStringLiteral(" left in all") // beside a run's share
+                                                             : QStringLiteral(" left"));
     if (!strip.pausedBy.isEmpty() && !store)
         strip.state = QStringLiteral("paused by %1").arg(strip.pausedBy);
     if (strip.orphaned && !store)

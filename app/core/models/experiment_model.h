@@ -30,11 +30,11 @@ public:
         QString title;                  ///< "DP against DDP, LeNet"
         QString run;                    ///< "run 3 of 5", "runs 3 and 4 of 9", "runs 3 to 5 of 9"
         QString name;                   ///< "DDP on 2 devices, gloo", "baseline | DP on 2 devices"
-        QString epoch;                  ///< "epoch 4/10"; "epochs 4/10 | 3/10" side by side
+        QString epoch;                  ///< "epoch 4/10", "epoch 4"; "epochs 4/10 | 3/10" side by side
         QString state;                  ///< "training", "the queue waits: …", "done", …
         std::optional<double> fraction; ///< of the current run, 0..1; side by side their mean
         std::optional<double> overall;  ///< of the experiment
-        QString left;                   ///< "12 s left"; empty when unknown
+        QString left;                   ///< "12 s left", of several runs "12 s left in all"; empty when unknown
         QString noRecentData;           ///< why a current run's progress is unknown now; empty: it is known
         QString pausedBy;               ///< who paused the queue; empty: it is not paused
         QString queueHost;              ///< the machine that keeps the queue; empty: this one

@@ -3,10 +3,24 @@
 
 #include <algorithm>
 
+#include <QRegularExpression>
+
 #include "models/live_figures.h"
 #include "store/run_failure.h"
 
 namespace lockstep::core {
+namespace {
+
+/// Of a reason, what the rank wrote before it ended: a list has room for a few words, and the hint has the rest. The whole reason where the
+/// rank wrote nothing.
+QString causeIn(const QString &reason) {
+    static const QRegularExpression before(
+        QStringLiteral("^rank \\d+ on \\S+ exited with code \\d+(?: after step \\d+)?: "
+                       "(?:(?:\\S*/)?(?:python[\\d.]*|lockstep-trainer): )?(?=\\S)"));
+    return QString(reason).remove(before);
+}
+
+} // namespace
 
 RunChoiceModel::RunChoiceModel(RunSet *runs, QObject *parent) : TableModel({}, parent), m_runs(runs) {
     resetTable(columns(), choices());
@@ -136,7 +150,7 @@ QVariant RunChoiceModel::rowData(const RunChoice &row, int role) const {
     case ReasonRole: {
         const bool hasReason = hasFailed(*row.store) || row.store->lifecycle().unknown();
         const std::string why = hasReason ? endReason(*row.store) : std::string();
-        return QString::fromStdString(why);
+        return causeIn(QString::fromStdString(why));
     }
     default:
         return {};

@@ -42,4 +42,18 @@ Progress progressOf(const RunStore &run) {
     return progress;
 }
 
+QString epochText(const Progress &progress) {
+    if (!progress.epoch)
+        return {};
+    return progress.epochs ? QStringLiteral("%1/%2").arg(*progress.epoch).arg(*progress.epochs)
+                           : QString::number(*progress.epoch);
+}
+
+QString activityOf(const RunStore &run, const Progress &progress) {
+    const bool begun = progress.doneSteps || progress.epoch;
+    if (run.state() == RunState::Training && !begun && !run.over() && !run.lifecycle().unknown())
+        return QStringLiteral("running, no step yet");
+    return run.lifecycle().sentence();
+}
+
 } // namespace lockstep::core

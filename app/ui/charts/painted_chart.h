@@ -18,6 +18,7 @@ public:
     [[nodiscard]] QSize exportSize() const override { return {960, sizeHint().height() + 2 * exportMargin}; }
     void renderChart(QPainter *painter, const QSize &size) override;
     void setEmptyText(const QString &text);
+    [[nodiscard]] const QString &emptyText() const { return m_empty; }
     /// Highlights the run under the pointer, and pales the others meanwhile.
     void follow(RunHighlight &highlight);
 

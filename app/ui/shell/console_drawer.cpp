@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/ui/shell/run_lines_delegate.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -29,6 +30,8 @@ namespace {
 constexpr int headHeight = 4 * grid, openHeight = 30 * grid;
 constexpr int fittingMs = 100; ///< a fit measures every run's name: runs that come in together share one
 constexpr int leastRuns = 110, mostRuns = 300; ///< px of the column with the runs' names
+constexpr int mostAlertRuns = 180;             ///< likewise of the alerts, which have two lines
+constexpr int alertRow = 5 * grid;             ///< px
 
 int levelNumber(const QString &level) {
     static const QStringList levels = {"debug", "info", "warning", "error"};
@@ -102,6 +105,7 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
 
     m_table = makeTable(theme, this);
     m_table->setModel(&m_filter);
+    m_table->setItemDelegate(new RunLinesDelegate(theme, core::ConsoleModel::Run, m_table));
     m_table->verticalHeader()->setDefaultSectionSize(20);
     m_table->setFont(Theme::mono(Type::Small));
     m_table->horizontalHeader()->setStretchLastSection(true);
@@ -109,6 +113,8 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
         m_table->setColumnWidth(column, width);
     m_alerts = makeTable(theme, this);
     m_alerts->setModel(&workspace.alerts());
+    m_alerts->setItemDelegate(new RunLinesDelegate(theme, core::AlertModel::Run, m_alerts));
+    m_alerts->verticalHeader()->setDefaultSectionSize(alertRow);
     for (const auto &[column, width] : {std::pair(0, 110), {1, 110}, {2, 80}})
         m_alerts->setColumnWidth(column, width);
     for (const int column : {core::AlertModel::Message, core::AlertModel::WhatToDo})
@@ -363,18 +369,25 @@ void ConsoleDrawer::refreshHead() {
     m_seen->setEnabled(unseen > 0);
 }
 
-/// The runs' column is as wide as their names, unless a person made it wider or narrower since.
+/// The runs' columns are as wide as their names, unless a person made them wider or narrower since.
 void ConsoleDrawer::fitRuns() {
     if (!m_unfolded)
         return;
-    const QFontMetrics metrics(m_table->font());
     const core::RunSet &runs = m_workspace.runs();
-    int width = leastRuns;
+    QStringList names;
     for (int run = 0; run < runs.count(); ++run)
-        width = std::max(width, metrics.horizontalAdvance(paintedName(runs.label(run))) + 2 * grid + 2);
-    width = std::min(width, mostRuns);
-    if (std::exchange(m_runsWidth, width) != width)
-        m_table->setColumnWidth(core::ConsoleModel::Run, width);
+        names.append(paintedName(runs.label(run)));
+    const auto fit = [&names](QTableView *table, int column, int most, int &last) {
+        const QFontMetrics metrics(table->font());
+        int width = leastRuns;
+        for (const QString &name : names)
+            width = std::max(width, metrics.horizontalAdvance(name) + 2 * grid + 2);
+        width = std::min(width, most);
+        if (std::exchange(last, width) != width)
+            table->setColumnWidth(column, width);
+    };
+    fit(m_table, core::ConsoleModel::Run, mostRuns, m_runsWidth);
+    fit(m_alerts, core::AlertModel::Run, mostAlertRuns, m_alertRunsWidth);
 }
 
 void ConsoleDrawer::fitRunsSoon() {

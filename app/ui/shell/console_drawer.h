@@ -88,7 +88,7 @@ private:
     QTableView *m_table, *m_alerts;
     bool m_unfolded = false, m_atEnd = true;
     QTimer m_fitting;
-    int m_runsWidth = 0; ///< px that fitRuns() last gave their column; 0: none yet
+    int m_runsWidth = 0, m_alertRunsWidth = 0; ///< px that fitRuns() last gave their columns; 0: none yet
 };
 
 } // namespace lockstep::ui

@@ -93,9 +93,16 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     showPage(Page::Plan);
 }
 
+void MainWindow::studyScript() {
+    showPage(Page::Plan);
+    m_plan->studyScript();
+}
+
 void MainWindow::connectPages() {
     connect(m_rail, &Rail::chosen, this, [this](int page) { showPage(Page(page)); });
     connect(m_live, &LivePage::planWanted, this, [this] { showPage(Page::Plan); });
+    connect(m_live, &LivePage::scriptWanted, this, &MainWindow::studyScript);
+    connect(m_verdict, &VerdictPage::scriptWanted, this, &MainWindow::studyScript);
     connect(m_live, &LivePage::verdictWanted, this, [this] { showPage(Page::Verdict); });
     connect(m_verdict, &VerdictPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_verdict, &VerdictPage::consoleWanted, this, &MainWindow::showConsole);

@@ -60,6 +60,7 @@ private:
     void connectPages();
     void openAndShow(const QString &id, bool alone);
     void showConsole(const QString &runId); ///< its last lines
+    void studyScript();                     ///< one of the person's own, on Plan
     void showShortcuts();
     void resetLayout();
     void showPalette(); ///< every command, by a few letters of it

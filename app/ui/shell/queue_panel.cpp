@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/ui/shell/queue_control.h"
 #include "app/ui/shell/strip_state.h"
@@ -51,8 +52,8 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
     painter->setFont(Theme::font(Type::Body, runs ? QFont::DemiBold : QFont::Normal));
     painter->setPen(waits || runs ? p.text : p.textSecondary);
     const QString name = index.data().toString();
-    const int nameWidth = nameRoom(row.width() - 12 - 3 * grid, QFontMetrics(painter->font()).horizontalAdvance(name),
-                                   QFontMetrics(Theme::font(Type::Small)).horizontalAdvance(word));
+    const int nameWidth =
+        nameRoom(row.width() - 12 - 3 * grid, roomOf(name, painter->font()), roomOf(word, Theme::font(Type::Small)));
     painter->drawText(QRect(row.left() + 12, row.top(), nameWidth + 1, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
                       elidedName(name, QFontMetricsF(painter->font()), nameWidth + 1));
     const QRect rest(row.left() + 12 + nameWidth + 2 * grid, row.top(), row.width() - 12 - nameWidth - 2 * grid,
@@ -69,6 +70,10 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
     painter->setPen(failed ? p.wrong : runs ? p.good : p.textMuted);
     painter->drawText(rest, Qt::AlignVCenter | Qt::AlignRight, shown);
     painter->restore();
+}
+
+int QueueRowDelegate::roomOf(const QString &text, const QFont &font) {
+    return int(std::ceil(QFontMetricsF(font).horizontalAdvance(text))) + 2;
 }
 
 int QueueRowDelegate::nameRoom(int all, int name, int words) {
@@ -157,10 +162,24 @@ void QueuePanel::popUp(const QPoint &corner) {
     refresh();
     adjustSize();
     move(corner - QPoint(width(), 0));
+    if (row() < 0) // before the list shows and gets the focus, with which it would choose its first row
+        m_list->setCurrentIndex(m_state.queue().index(rowToStartAt()));
     show();
-    if (row() < 0 && m_state.queue().rowCount() > 0)
-        m_list->setCurrentIndex(m_state.queue().index(0));
     m_list->setFocus();
+}
+
+/// The run that runs, else the next one, else the first.
+int QueuePanel::rowToStartAt() const {
+    const core::ExperimentModel &queue = m_state.queue();
+    int next = 0;
+    for (int row = queue.rowCount() - 1; row >= 0; --row) {
+        const QString state = queue.index(row).data(core::StateRole).toString();
+        if (state == QLatin1String("running") || state == QLatin1String("launching"))
+            return row;
+        if (queue.placeAt(row) == 0)
+            next = row;
+    }
+    return next;
 }
 
 void QueuePanel::refresh() {

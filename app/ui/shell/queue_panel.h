@@ -20,6 +20,8 @@ public:
     QueueRowDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
     void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    /// The px in which a text is sure to fit: elidedText() also counts parts of one.
+    [[nodiscard]] static int roomOf(const QString &text, const QFont &font);
     /// Of `all` px, those for a name: what the state's words leave, at least half.
     [[nodiscard]] static int nameRoom(int all, int name, int words);
 
@@ -58,6 +60,7 @@ private:
     void retry();
     void showConsole();
     [[nodiscard]] int row() const;
+    [[nodiscard]] int rowToStartAt() const;
 
     const Theme &m_theme;
     StripState &m_state;

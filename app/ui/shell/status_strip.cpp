@@ -7,6 +7,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
+#include <QResizeEvent>
 #include <QToolButton>
 
 #include "app/ui/shell/queue_panel.h"
@@ -20,6 +21,19 @@
 #include "app/ui/widgets/progress_bar.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr int leastTitle = 12 * grid, leastName = 20 * grid, leastState = 8 * grid; ///< px
+
+/// How much of its details a strip has room for.
+enum class StripRoom { Little, Some, All };
+
+StripRoom stripRoom(int width) {
+    constexpr int some = 150 * grid, all = 175 * grid;
+    return width < some ? StripRoom::Little : width < all ? StripRoom::Some : StripRoom::All;
+}
+
+} // namespace
 
 StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     : QFrame(parent), m_theme(theme), m_status(workspace.strip()), m_control(workspace.control()),
@@ -29,18 +43,16 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     auto *layout = new QHBoxLayout(this);
     layout->setContentsMargins(5 * grid, 0, 2 * grid, 0);
     layout->setSpacing(2 * grid);
-    constexpr int leastTitle = 4 * grid, leastName = 20 * grid; // what runs now is worth more than what it belongs to
     m_title = new ElidedLabel("cardTitle", leastTitle, this);
     m_run = makeLabel({}, "secondary", this);
     m_name = new ElidedLabel("cardTitle", leastName, this, ElidedLabel::Of::Name);
     m_epoch = makeLabel({}, "secondary", this);
     m_bar = new ProgressBar(theme, this);
-    m_bar->setFixedWidth(16 * grid);
     m_percent = makeLabel({}, "secondary", this);
     m_percent->setFont(Theme::figures(Type::Body));
     m_left = makeLabel({}, "secondary", this);
     m_left->setFont(Theme::figures(Type::Body));
-    m_state = new ElidedLabel("secondary", 8 * grid, this);
+    m_state = new ElidedLabel("secondary", leastState, this);
     m_message = makeLabel({}, "wrong", this);
     m_message->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_message->setWordWrap(true); // two lines fit
@@ -170,19 +182,25 @@ void StatusStrip::refresh() {
     const bool running = strip.active && !m_starter.starting();
     const QString happening = m_control.underWay().sentence();
     const bool details = running && happening.isEmpty() && m_message->isHidden();
-    set(m_run, details ? strip.run : QString());
+    const QString elsewhere = m_status.runningElsewhere(), heldBy = m_status.heldBy();
+    const StripRoom room = stripRoom(width());
+    const bool all = room == StripRoom::All;
+    showFailures();
+    const bool crowded = !all && (!elsewhere.isEmpty() || !m_failed->isHidden());
+    set(m_run, details && !crowded ? strip.run : QString());
     set(m_name, details && strip.name != strip.title ? strip.name : QString());
-    set(m_epoch, details ? strip.epoch : QString());
+    const bool epochFits = !crowded || (elsewhere.isEmpty() && room == StripRoom::Some);
+    set(m_epoch, details && epochFits ? strip.epoch : QString());
     m_bar->setVisible(running);
+    m_bar->setFixedWidth((all ? 16 : 8) * grid);
     m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
-    set(m_percent, running && strip.fraction                  ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
+    set(m_percent, running && strip.fraction && all           ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
                    : running && !strip.noRecentData.isEmpty() ? QStringLiteral("-")
                                                               : QString());
     m_percent->setToolTip(plainHint(strip.noRecentData));
-    set(m_left, details ? strip.left : QString());
-    const QString elsewhere = m_status.runningElsewhere(), heldBy = m_status.heldBy();
+    set(m_left, details && (all || elsewhere.isEmpty()) ? strip.left : QString());
     const bool paused = !strip.pausedBy.isEmpty();
-    const QString lost = m_status.lostNodes();
+    const QString lost = m_status.lostNodes(), watch = tr("press to watch it");
     set(m_state, !m_message->isHidden()                     ? QString()
                  : !happening.isEmpty()                     ? happening
                  : !strip.noRecentData.isEmpty() && running ? strip.noRecentData
@@ -191,15 +209,18 @@ void StatusStrip::refresh() {
                  : paused && !running                       ? strip.state
                  : paused && any && strip.active            ? tr("pauses after this run")
                  : !any                                     ? tr("choose what to run on Plan")
-                 : !elsewhere.isEmpty()                     ? tr("press to watch it")
+                 : !elsewhere.isEmpty()                     ? watch
                  : strip.epoch.isEmpty() || !running        ? strip.state
                                                             : QString());
+    m_state->setLeastWidth(m_state->text() == watch ? QWIDGETSIZE_MAX : leastState);
     const QString link = m_status.linkSentence();
     setToolTip(plainHint(link));
     m_watch->setEnabled(!elsewhere.isEmpty());
     m_stop->setVisible(strip.active);
     const bool lab = m_status.showsLab();
-    setWords(m_stop, lab ? tr("Stop the lab") : elsewhere.isEmpty() ? tr("Stop") : tr("Stop the running experiment"));
+    setWords(m_stop, lab                           ? tr("Stop the lab")
+                     : elsewhere.isEmpty() || !all ? tr("Stop") // its hint says what
+                                                   : tr("Stop the running experiment"));
     m_stop->setToolTip(plainHint(stopTip(strip)));
     const int dropped = strip.active ? 0 : m_status.droppedRuns();
     m_bringBack->setVisible(dropped > 0 && heldBy.isEmpty() && !m_starter.starting());
@@ -214,7 +235,6 @@ void StatusStrip::refresh() {
     setWords(m_pause, paused ? tr("Resume") : tr("Pause"));
     m_pause->setToolTip(paused ? plainHint(tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy))
                                : tr("The current run continues, and no further one starts (Ctrl+Shift+P)"));
-    showFailures();
     m_queue->setVisible(m_status.queue().rowCount() > 1);
     m_takeOver->setVisible(!heldBy.isEmpty()); // one that is over may be added to
     m_takeOver->setEnabled(!m_control.asking(Deed::TakeOver));
@@ -240,7 +260,7 @@ void StatusStrip::showFailures() {
     QStringList sentences;
     for (const core::ExperimentModel::Failure &failure : failures)
         sentences.append(failure.sentence);
-    constexpr int mostName = 20 * grid;
+    const int mostName = (stripRoom(width()) == StripRoom::Little ? 14 : 20) * grid;
     const QString name = elidedName(failures.front().name, QFontMetricsF(m_failed->fontMetrics()), mostName);
     setWords(m_failed, failures.size() == 1 ? tr("%1 failed").arg(name) : tr("%1 runs failed").arg(failures.size()));
     m_failed->setToolTip(
@@ -258,6 +278,12 @@ QString StatusStrip::stopTip(const core::ExperimentModel::Strip &strip) const {
                           : waiting == 1 ? tr("; asks before it drops the queued run")
                                          : tr("; asks before it drops the %1 queued runs").arg(waiting);
     return tr("Stops %1 after the same step on all ranks%2 (Ctrl+.)").arg(what, drops);
+}
+
+void StatusStrip::resizeEvent(QResizeEvent *event) {
+    QFrame::resizeEvent(event);
+    if (stripRoom(event->size().width()) != stripRoom(event->oldSize().width()))
+        refresh();
 }
 
 void StatusStrip::paintEvent(QPaintEvent *event) {

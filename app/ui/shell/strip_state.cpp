@@ -74,10 +74,10 @@ core::ExperimentModel::Strip StripState::ofWork() const {
     const core::Progress progress = out.noRecentData.isEmpty() ? core::progressOf(*run) : core::Progress();
     out.title = run->identity().title();
     out.name = run->identity().title();
-    out.state = out.noRecentData.isEmpty() ? run->lifecycle().sentence() : out.noRecentData;
+    out.state = out.noRecentData.isEmpty() ? core::activityOf(*run, progress) : out.noRecentData;
     out.fraction = out.overall = progress.fraction;
-    if (progress.epoch && progress.epochs)
-        out.epoch = tr("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
+    if (const QString epoch = core::epochText(progress); !epoch.isEmpty())
+        out.epoch = tr("epoch %1").arg(epoch);
     if (progress.leftS && !run->over())
         out.left = tr("%1 left").arg(core::timeLeft(progress.leftS));
     out.active = !run->over() && !run->lifecycle().unknown();
@@ -141,7 +141,8 @@ std::vector<core::ExperimentModel::Failure> StripState::failures() const {
 
 QString StripState::runningElsewhere() const {
     const core::ExperimentFollower *running = m_work.running();
-    return running && running != m_work.opened() ? idOf(*running) : QString();
+    const bool runs = running && !running->experiment().over(); // one that is over stays here until the next check
+    return runs && running != m_work.opened() ? idOf(*running) : QString();
 }
 
 } // namespace lockstep::ui

@@ -26,6 +26,11 @@ QSize ElidedLabel::minimumSizeHint() const {
     return size;
 }
 
+void ElidedLabel::setLeastWidth(int px) {
+    m_leastWidth = px;
+    updateGeometry();
+}
+
 QString ElidedLabel::shownText() const {
     const int width = contentsRect().width();
     return m_of == Of::Name ? elidedName(text(), fontMetrics(), width)

@@ -13,6 +13,7 @@ public:
     /// `role` as for makeLabel(). It keeps `leastWidth` of what it needs.
     ElidedLabel(const char *role, int leastWidth, QWidget *parent, Of of = Of::Sentence);
     [[nodiscard]] QString shownText() const; ///< as it fits now
+    void setLeastWidth(int px);
     [[nodiscard]] QSize minimumSizeHint() const override;
 
 protected:

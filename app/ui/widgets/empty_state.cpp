@@ -11,6 +11,9 @@
 #include "app/ui/widgets/card.h"
 
 namespace lockstep::ui {
+namespace {
+constexpr int buttonWidth = 200; ///< px at least
+}
 
 EmptyState::EmptyState(const Theme &theme, const QString &icon, const QString &title, const QString &text,
                        const QString &button, QWidget *parent)
@@ -29,7 +32,7 @@ EmptyState::EmptyState(const Theme &theme, const QString &icon, const QString &t
     layout->addWidget(m_words, 0, Qt::AlignHCenter);
     layout->addSpacing(grid);
     m_next = new QPushButton(this);
-    m_next->setMinimumWidth(200);
+    m_next->setMinimumWidth(buttonWidth);
     connect(m_next, &QPushButton::clicked, this, &EmptyState::clicked);
     layout->addWidget(m_next, 0, Qt::AlignHCenter);
     layout->addStretch(3);
@@ -44,6 +47,14 @@ void EmptyState::setWords(const QString &title, const QString &text, const QStri
     m_words->setMinimumHeight(
         std::max(0, m_words->heightForWidth(60 * grid))); // a centred item would get one line only
     m_next->setText(button);
+}
+
+QPushButton *EmptyState::addChoice(const QString &words, const QString &hint) {
+    auto *button = new QPushButton(words, this);
+    button->setMinimumWidth(buttonWidth);
+    button->setToolTip(hint);
+    addBelow(button);
+    return button;
 }
 
 void EmptyState::addBelow(QWidget *widget) {

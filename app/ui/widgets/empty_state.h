@@ -17,6 +17,8 @@ public:
                const QString &button, QWidget *parent = nullptr);
     void setWords(const QString &title, const QString &text, const QString &button);
     void addBelow(QWidget *widget); ///< centred under the button
+    /// Another next step, under the first one.
+    [[nodiscard]] QPushButton *addChoice(const QString &words, const QString &hint);
     [[nodiscard]] QPushButton *button() const { return m_next; }
 
 Q_SIGNALS:

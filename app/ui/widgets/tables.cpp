@@ -69,10 +69,18 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
                     : text == QLatin1String("-")      ? p.textMuted
                     : level == QLatin1String("debug") ? p.textMuted
                                                       : p.text);
-    painter->drawText(box, int(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft)) | Qt::TextSingleLine,
-                      index.column() == m_markColumn ? elidedName(text, QFontMetricsF(font), box.width())
-                                                     : metrics.elidedText(text, Qt::ElideRight, box.width()));
+    const QStringList lines = linesOf(index, font, box.size());
+    painter->drawText(box,
+                      int(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft)) |
+                          (lines.size() == 1 ? Qt::TextSingleLine : Qt::TextDontClip),
+                      lines.join(u'\n'));
     painter->restore();
+}
+
+QStringList CellDelegate::linesOf(const QModelIndex &index, const QFont &font, const QSize &room) const {
+    const QString text = textOf(index);
+    return {index.column() == m_markColumn ? elidedName(text, QFontMetricsF(font), room.width())
+                                           : QFontMetrics(font).elidedText(text, Qt::ElideRight, room.width())};
 }
 
 QString CellDelegate::textOf(const QModelIndex &index) const {

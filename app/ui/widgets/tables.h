@@ -15,6 +15,8 @@ public:
     CellDelegate(const Theme &theme, int markColumn, QObject *parent = nullptr);
     void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    /// A cell's text as it fits into so many px; one line unless a page's delegate has more.
+    [[nodiscard]] virtual QStringList linesOf(const QModelIndex &index, const QFont &font, const QSize &room) const;
 
 protected:
     /// A cell's text; the model's unless a page adds to it.

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "ipc/file_system.h"
 #include "tests/agent/agent_process.h"
@@ -110,13 +111,16 @@ TEST_CASE("devices says how each stands and who uses it") {
 
 TEST_CASE("a program that spins on a CPU device is named as its user") {
     const TestHome home;
-    Child spinner({"/usr/bin/taskset", "-c", "0", "/bin/sh", "-c", "while :; do :; done"});
+    const std::string name = "a-shell-with-a-long-name"; // of which the kernel keeps 15 letters
+    std::filesystem::copy_file("/bin/sh", home.path() + "/" + name);
+    Child spinner({"/usr/bin/taskset", "-c", "0", home.path() + "/" + name, "-c", "while :; do :; done"});
     bool named = false;
     for (int i = 0; i < 5 && !named; ++i) {
         Child devices({agentBinary(), "devices"});
         const std::string line = devices.readAll();
         const std::string cpu0 = line.substr(0, line.find("\"cpu:1\""));
-        named = cpu0.find("\"pid\":" + std::to_string(spinner.pid())) != std::string::npos;
+        named =
+            cpu0.find("\"pid\":" + std::to_string(spinner.pid()) + ",\"name\":\"" + name + "\"") != std::string::npos;
     }
     CHECK(named);
 }

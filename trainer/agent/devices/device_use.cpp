@@ -41,9 +41,16 @@ std::map<int, ProcessStat> allProcesses() {
 }
 
 std::string nameOfProcess(int pid) {
-    std::string name = readSmallFile("/proc/" + std::to_string(pid) + "/comm");
+    constexpr std::size_t kernelKeeps = 15; // letters of a name
+    const std::string folder = "/proc/" + std::to_string(pid);
+    std::string name = readSmallFile(folder + "/comm");
     name.erase(name.find_last_not_of('\n') + 1);
-    return name;
+    if (name.size() < kernelKeeps)
+        return name;
+    const std::string arguments = readSmallFile(folder + "/cmdline");
+    const std::string program = arguments.substr(0, arguments.find('\0'));
+    std::string whole = program.substr(program.find_last_of('/') + 1);
+    return whole.starts_with(name) ? whole : name;
 }
 
 /// This process and its parent, which asked for the measurement: neither will use the device while a run does.

@@ -12,8 +12,8 @@ namespace lockstep::agent {
 /// A program that uses a device now.
 struct DeviceUser {
     int pid = 0;
-    std::string name;            ///< as in /proc/PID/comm; empty if the process has ended or belongs to another machine
-    std::optional<double> share; ///< 0..1, of the time of the device's cores (CPU devices)
+    std::string name;                  ///< of its program; empty if the process has ended or belongs to another machine
+    std::optional<double> share;       ///< 0..1, of the time of the device's cores (CPU devices)
     std::optional<double> memoryBytes; ///< on the device (GPUs)
 };
 

@@ -83,7 +83,15 @@ std::optional<std::int64_t> DevicesCard::originUs(const QString &runId) const {
 }
 
 void DevicesCard::draw(Changes what) {
-    m_lanes->setEmptyText(shown().whyEmpty(tr("Appears while a run trains"), tr("No device was sampled")));
+    const auto isElsewhere = [this](const RunStyle &style) {
+        const auto &record = shown().storeOf(style).record();
+        return record && isScript(*record) && record->command.empty();
+    };
+    const std::vector<RunStyle> &styles = shown().styles();
+    m_lanes->setEmptyText(shown().whyEmpty(!styles.empty() && std::ranges::all_of(styles, isElsewhere)
+                                               ? tr("Devices of a run that was started elsewhere are not sampled")
+                                               : tr("Appears while a run trains"),
+                                           tr("No device was sampled")));
     if (what & (RunStore::Devices | RunStore::Record | RunStore::Link | RunStore::State))
         drawLanes();
     drawMarks();

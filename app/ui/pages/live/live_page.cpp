@@ -6,8 +6,10 @@
 #include <QFile>
 #include <QHBoxLayout>
 #include <QMenu>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QSettings>
+#include <QShortcut>
 #include <QSplitter>
 #include <QToolButton>
 
@@ -73,10 +75,13 @@ private:
 
 LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_shown(workspace) {
-    auto *empty = new EmptyState(theme, QStringLiteral("live"), tr("Nothing to show yet"),
-                                 tr("Start a recipe on Plan and watch it here. Earlier runs are on Runs."),
-                                 tr("Go to Plan"), this);
+    auto *empty = new EmptyState(
+        theme, QStringLiteral("live"), tr("Nothing to show yet"),
+        tr("Start a recipe or a script of your own on Plan and watch it here. Earlier runs are on Runs."),
+        tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &LivePage::planWanted);
+    connect(empty->addChoice(tr("Your script…"), tr("Studies a training script of your own, unchanged")),
+            &QPushButton::clicked, this, &LivePage::scriptWanted);
     m_stack = new PageStack(*this, empty);
 
     auto *body = new QWidget(this);
@@ -137,6 +142,12 @@ void LivePage::buildCards() {
     const LiveCursor::Pictures pictures{*m_loss->chart(), *m_metric->chart(), *m_duration->chart(), *m_devices};
     m_cursor = new LiveCursor(m_shown, pictures, this);
     connect(m_cursor, &LiveCursor::timeChosen, this, &LivePage::timeChosen);
+    m_forgetTime = new QShortcut(QKeySequence(Qt::Key_Escape), this); // while the keyboard is in the console
+    m_forgetTime->setEnabled(false);
+    connect(m_forgetTime, &QShortcut::activated, this, [this] {
+        m_cursor->clear();
+        m_forgetTime->setEnabled(false);
+    });
 }
 
 void LivePage::addCard(LiveCard *card, QSplitter *row) {
@@ -339,6 +350,7 @@ void LivePage::showCards() {
 
 void LivePage::showTime(const QString &runId, qint64 wallUs) {
     m_cursor->showTime(runId, wallUs);
+    m_forgetTime->setEnabled(true);
 }
 
 void LivePage::saveLayout(QSettings &settings) const {

@@ -13,6 +13,7 @@
 class QAction;
 class QComboBox;
 class QSettings;
+class QShortcut;
 class QSplitter;
 class QToolButton;
 
@@ -71,6 +72,7 @@ public:
 
 Q_SIGNALS:
     void planWanted();    ///< from the empty state
+    void scriptWanted();  ///< likewise
     void verdictWanted(); ///< from the verdict so far
     /// A position in a chart was clicked: the run and its time there. `insist`: on a mark.
     void timeChosen(const QString &runId, qint64 wallUs, bool insist);
@@ -110,6 +112,7 @@ private:
     std::vector<LiveCard *> m_cards; ///< all of them, as they stand on the page
     VerdictLine *m_verdict;
     LiveCursor *m_cursor;
+    QShortcut *m_forgetTime; ///< clears what showTime() showed
     QToolButton *m_sideButton, *m_chartsButton;
     QHash<QString, QAction *> m_actions;
     DrawPace m_pace;

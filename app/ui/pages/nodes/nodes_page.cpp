@@ -21,6 +21,15 @@
 #include "app/ui/widgets/scrolled_body.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr QKeyCombination addNodeKeys = Qt::CTRL | Qt::SHIFT | Qt::Key_N; ///< of the one of two buttons that shows
+
+QString addNodeHint() {
+    return QObject::tr("Adds a host by ssh, this machine, or a Slurm partition (Ctrl+Shift+N)");
+}
+
+} // namespace
 
 NodesPage::NodesPage(Theme &theme, QWidget *parent)
     : QWidget(parent), m_list(new NodeListEditor(this)), m_sync(new NodeSync(this)), m_asker(new SshAsker(this)) {
@@ -28,6 +37,8 @@ NodesPage::NodesPage(Theme &theme, QWidget *parent)
         new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
                        tr("Add a machine by its ssh name; the doctor checks it, and Sync copies what is missing."),
                        tr("Add node"), this);
+    m_empty->button()->setShortcut(addNodeKeys);
+    m_empty->button()->setToolTip(addNodeHint());
     m_stack = new PageStack(*this, m_empty);
     m_stack->setBody(buildBody(theme));
     connectParts();
@@ -43,8 +54,8 @@ Card *NodesPage::buildHead(QWidget *parent) {
     m_syncAll->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
     m_syncAll->setToolTip(tr("Copies agent, trainer and PyTorch to every node, only what differs (Ctrl+Shift+S)"));
     m_add = new QPushButton(tr("Add node"), card);
-    m_add->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_N));
-    m_add->setToolTip(tr("Adds a host by ssh, this machine, or a Slurm partition (Ctrl+Shift+N)"));
+    m_add->setShortcut(addNodeKeys);
+    m_add->setToolTip(addNodeHint());
     for (QWidget *tool : std::initializer_list<QWidget *>{m_doctor, m_syncAll, m_add})
         card->addTool(tool);
     m_about = makeLabel({}, "secondary", card);

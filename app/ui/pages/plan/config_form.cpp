@@ -118,7 +118,8 @@ QWidget *ConfigForm::makeMethods(QWidget *parent) {
     constexpr int columns = 2; // beside the scroll bar, too, they fit in a window of 1200 pixels
     auto *rows = new QGridLayout(box);
     rows->setContentsMargins(0, 0, 0, 0);
-    rows->setSpacing(grid / 2);
+    rows->setVerticalSpacing(grid / 2);
+    rows->setHorizontalSpacing(grid + grid / 2); // a box must not look like the end of the label before it
     for (const MethodSpec &spec : methodTable) {
         auto *tick = new QCheckBox(core::qs(spec.label), box);
         connect(tick, &QCheckBox::toggled, this, [this, method = spec.id](bool on) {

@@ -84,6 +84,10 @@ void PlanPage::fillIn(const RunRecord &record, const QString &name) {
     recipes()->addAndChoose(PlanDraft::ofRun(record, name.toStdString()), QStringLiteral("copy"));
 }
 
+void PlanPage::studyScript() {
+    m_recipes->studyScript();
+}
+
 bool PlanPage::choose(const QString &recipe) {
     return recipes()->choose(recipe);
 }

@@ -36,6 +36,8 @@ public:
     bool choose(const QString &recipe);
     /// The recipe of that name, else the file.
     [[nodiscard]] Result<void> chooseOrOpen(const QString &nameOrFile);
+    /// Asks for a script of the person's own, which becomes a recipe.
+    void studyScript();
     /// Shows this one config as a choice of its own, below the recipes.
     void fillIn(const RunRecord &record, const QString &name);
     /// Shows above Start why it failed, until something is edited or Start is pressed again.

@@ -4,6 +4,7 @@
 #include <QListView>
 #include <QPainter>
 #include <QTextLayout>
+#include <QTextOption>
 
 #include <algorithm>
 
@@ -35,6 +36,9 @@ QStringList wrapped(const QString &text, const QFont &font, int width, int most)
     if (QFontMetrics(font).horizontalAdvance(text) <= width)
         return {text};
     QTextLayout layout(text, font);
+    QTextOption option;
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere); // a file's name is one word
+    layout.setTextOption(option);
     layout.beginLayout();
     for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
         line.setLineWidth(width);

@@ -43,6 +43,8 @@ QStringList notesOf(const core::Plan &plan) {
     const auto named = [&plan](const core::PlannedRun &run) { return run.name == plan.runs.front().name; };
     if (plan.runnableCount() > 0 && !std::ranges::all_of(plan.runs, named))
         note(QString::fromStdString(core::roundsNote(plan.runs.front().repeats, plan.untilWidth)));
+    for (const std::string &one : plan.notes)
+        note(QString::fromStdString(one));
     for (const core::PlannedRun &run : plan.runs) {
         if (!run.runnable()) {
             if (run.config.nodes.size() > 1) // the row has no room for it

@@ -7,6 +7,7 @@
 #include <QInputDialog>
 #include <QLabel>
 #include <QMessageBox>
+#include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -33,6 +34,12 @@ RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFact
     setMinimumWidth(30 * grid);
     setMaximumWidth(52 * grid);
     body()->addWidget(m_list, 1);
+    m_script = new QPushButton(tr("Your script…"), this);
+    m_script->setAccessibleName(tr("Your script"));
+    m_script->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_N));
+    m_script->setToolTip(tr("Studies a training script of your own, unchanged (Ctrl+N)"));
+    connect(m_script, &QPushButton::clicked, this, &RecipesCard::studyScript);
+    body()->addWidget(m_script);
     body()->addWidget(makeLine(this));
     for (QLabel *label : {m_summary = makeLabel({}, "secondary", this), m_published = makeLabel({}, "muted", this)}) {
         label->setWordWrap(true);
@@ -42,8 +49,6 @@ RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFact
     m_about = addButton(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
                         tr("What it shows, what was published, and results from elsewhere (Shift+F1)"),
                         &RecipesCard::showAbout);
-    m_script = addButton(tr("Your script"), QKeySequence(Qt::CTRL | Qt::Key_N),
-                         tr("Studies a training script of your own, unchanged (Ctrl+N)"), &RecipesCard::studyScript);
     m_open = addButton(tr("Open a recipe file"), QKeySequence(QKeySequence::Open),
                        tr("Opens a recipe from a file (Ctrl+O)"), &RecipesCard::open);
     m_save = addButton(tr("Save as a recipe"), QKeySequence(QKeySequence::Save),

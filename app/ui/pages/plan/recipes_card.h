@@ -8,6 +8,7 @@
 
 class QAction;
 class QLabel;
+class QPushButton;
 class QToolButton;
 
 namespace lockstep::ui {
@@ -22,12 +23,13 @@ public:
     RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFacts &facts, QWidget *parent = nullptr);
     [[nodiscard]] RecipeList *list() const { return m_list; }
     void refresh(); ///< what the chosen recipe is, and what can be done with it
+    /// Asks for a script of the person's own, which becomes a recipe and is chosen.
+    void studyScript();
 
 private:
     QToolButton *addButton(const QString &name, const QKeySequence &keys, const QString &tip,
                            void (RecipesCard::*act)());
     QAction *addListAction(const QString &name, void (RecipesCard::*act)());
-    void studyScript();
     void open();
     void save();
     void duplicate();
@@ -42,7 +44,8 @@ private:
     QLabel *m_summary, *m_published; ///< of the chosen recipe
     const MachineFacts &m_facts;
     ScriptEntries m_lastScript; ///< of the last study, to be changed
-    QToolButton *m_about, *m_script, *m_open, *m_save;
+    QPushButton *m_script;
+    QToolButton *m_about, *m_open, *m_save;
     QAction *m_remove;
 };
 

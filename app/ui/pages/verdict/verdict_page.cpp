@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QPushButton>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -66,8 +67,11 @@ VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_results(workspace.results()) {
     auto *empty =
         new EmptyState(theme, QStringLiteral("verdict"), tr("No verdict yet"),
-                       tr("Run a recipe on Plan, or open an earlier experiment on Runs."), tr("Go to Plan"), this);
+                       tr("Run a recipe or a script of your own on Plan, or open an earlier experiment on Runs."),
+                       tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &VerdictPage::planWanted);
+    connect(empty->addChoice(tr("Your script…"), tr("Studies a training script of your own, unchanged")),
+            &QPushButton::clicked, this, &VerdictPage::scriptWanted);
     m_stack = new PageStack(*this, empty);
     m_stack->setBody(buildBody());
     connect(&m_workspace, &Workspace::resultsChanged, this, &VerdictPage::refresh);

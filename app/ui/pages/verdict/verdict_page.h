@@ -62,6 +62,7 @@ public:
 
 Q_SIGNALS:
     void planWanted();
+    void scriptWanted();
     void consoleWanted(const QString &runId); ///< of a repeat that failed
 
 protected:

@@ -402,6 +402,34 @@ private Q_SLOTS:
         QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "baseline, 4 workers"}));
     }
 
+    void aRunThatIsAnEarlierOneUnderAnotherNameIsReported() {
+        const RunConfig usual;
+        const std::string text = "{\"name\": \"a\", \"title\": \"A\", \"runs\": ["
+                                 "{\"name\": \"small\", \"method\": \"ddp\", \"devices\": 2},"
+                                 "{\"name\": \"large\", \"method\": \"ddp\", \"devices\": 2, \"seed\": " +
+                                 std::to_string(usual.seed) + "}, {\"name\": \"alone\", \"method\": \"baseline\"}]}";
+        const auto recipe = recipeFromJson(text);
+        QVERIFY(recipe.has_value());
+        auto plan = expand(*recipe, machine(2));
+        QVERIFY(plan.has_value());
+        QCOMPARE(names(*plan), (std::vector<std::string>{"small", "alone"}));
+        QCOMPARE(plan->notes,
+                 (std::vector<std::string>{"\"large\" has the same settings as \"small\": one run stands for both"}));
+        Recipe without = *recipe;
+        without.runs.erase(without.runs.begin() + 1);
+        plan = expand(without, machine(2));
+        QVERIFY(plan.has_value() && plan->notes.empty());
+    }
+
+    void aRunOfSeveralRepeatsIsNamedWithItsNumber() {
+        PlannedRun run;
+        run.name = "DDP on 2 devices";
+        QCOMPARE(nameWithRepeat(run), std::string("DDP on 2 devices"));
+        run.repeats = 3;
+        run.repeat = 2;
+        QCOMPARE(nameWithRepeat(run), std::string("DDP on 2 devices #2"));
+    }
+
     void aSavedRecipeIsFoundByItsNameAndGivenToOthersAsAFile() {
         const Home home;
         const Recipe recipe = builtIn("lenet-dp-vs-ddp");

@@ -24,6 +24,7 @@
 #include "models/run_list_model.h"
 #include "queue/experiment_follower.h"
 #include "queue/queue_run.h"
+#include "store/run_progress.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -405,6 +406,22 @@ private Q_SLOTS:
             planRows(std::size_t(before.size()), keyOf(before), std::size_t(after.size()), keyOf(after));
         QCOMPARE(int(plan.kind), kind);
         QCOMPARE(QList<int>(plan.to.begin(), plan.to.end()), to);
+    }
+
+    void aRunWithoutAStepIsNotCalledTrainingAndAnEpochIsNamedEvenIfTheirNumberIsUnknown() {
+        RunStore store(QStringLiteral("20260101T000000Z-00000001"));
+        StateFrame training;
+        training.state = RunState::Training;
+        store.take(frame(training, std::nullopt, 0));
+        Progress progress = progressOf(store);
+        QCOMPARE(activityOf(store, progress), QStringLiteral("running, no step yet"));
+        progress.doneSteps = 5;
+        QCOMPARE(activityOf(store, progress), QStringLiteral("training"));
+        QCOMPARE(epochText(progress), QString());
+        progress.epoch = 7;
+        QCOMPARE(epochText(progress), QStringLiteral("7"));
+        progress.epochs = 10;
+        QCOMPARE(epochText(progress), QStringLiteral("7/10"));
     }
 
     void aRunThatItsQueueFoundGoneIsSaidToHaveEndedAsTheQueueSays() {

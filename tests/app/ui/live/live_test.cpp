@@ -425,6 +425,8 @@ private Q_SLOTS:
         QTest::mouseClick(drawer->table()->viewport(), Qt::LeftButton, {}, drawer->table()->visualRect(at).center());
         QVERIFY2(loss()->crosshair() && !live()->lanes()->crosshair().isEmpty(),
                  "a click on a line moves the crosshair");
+        QTest::keyClick(drawer->table(), Qt::Key_Escape); // the keyboard is still in the console
+        QTRY_VERIFY(!loss()->crosshair() && live()->lanes()->crosshair().isEmpty());
     }
 
     void theSearchGoesFromHitToHitAndHidesNothing() {

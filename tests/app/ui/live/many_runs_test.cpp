@@ -19,6 +19,8 @@
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/name_lines.h"
+#include "ipc/file_system.h"
+#include "ipc/unix_socket.h"
 #include "models/roles.h"
 #include "models/run_choice_model.h"
 #include "store/run_failure.h"
@@ -205,6 +207,42 @@ private Q_SLOTS:
         writer.died(0, "the command on box1 was killed by SIGKILL");
         open(writer.run);
         QCOMPARE(core::endReason(*m_workspace->runs().at(0)), std::string("the command on box1 was killed by SIGKILL"));
+    }
+
+    void devicesOfARunThatWasStartedElsewhereAreNotPromised() {
+        core::PlannedRun planned;
+        planned.name = "mine";
+        planned.config.devices = {"0"};
+        uitest::RunWriter writer(planned, {}, 302, 1'767'000'000'000'000, {.epochs = 2, .stepsPerEpoch = 12});
+        writer.record.claims.known.emplace(); // a script's, whose command is not known
+        QVERIFY(realFileSystem().writeAtomically(writer.folder.config(), toJson(writer.record)).has_value());
+        writer.begin();
+        const auto agent = FileLock::acquire(writer.folder.lock(0)); // it goes on
+        QVERIFY(agent.has_value());
+        openWindow({1280, 800});
+        QVERIFY(m_workspace->open(QString::fromStdString(writer.run)).has_value());
+        m_window->showPage(Page::Live);
+        QTRY_COMPARE(live()->lanes()->emptyText(),
+                     QStringLiteral("Devices of a run that was started elsewhere are not sampled"));
+    }
+
+    void inTheListAReasonBeginsWithWhatTheRankItselfWrote() {
+        core::PlannedRun planned;
+        planned.name = "DDP on 2 devices";
+        planned.config.method = Method::Ddp;
+        planned.config.devices = {"0", "1"};
+        uitest::RunWriter writer(planned, {}, 301, 1'767'000'000'000'000, {.epochs = 2, .stepsPerEpoch = 12});
+        writer.begin();
+        writer.epoch(1);
+        writer.died(1, "rank 1 on box1 exited with code 1: /opt/env/bin/python3.11: No module named lockstep");
+        open(writer.run);
+        const QModelIndex name = list()->model()->index(0, core::RunChoiceModel::Name);
+        QTRY_COMPARE(name.data(core::ReasonRole).toString(), QStringLiteral("No module named lockstep"));
+        QVERIFY2(name.data(Qt::ToolTipRole)
+                     .toString()
+                     .contains(QStringLiteral(
+                         "failed: rank 1 on box1 exited with code 1 after step 11: /opt/env/bin/python3.11: No")),
+                 qPrintable(name.data(Qt::ToolTipRole).toString()));
     }
 
     void aFailedRunIsRedWithItsReasonAndItsConsoleOnePressAway() {

@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QListWidget>
 #include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -364,6 +365,32 @@ private Q_SLOTS:
         type("epochs", "ten");
         QVERIFY2(m_page->form()->field("epochs")->mistake->text().contains("whole number"),
                  qPrintable(m_page->form()->field("epochs")->mistake->text()));
+    }
+
+    void aMethodsBoxStandsApartFromTheNameBeforeIt() {
+        const QCheckBox *left = m_page->form()->methodBox(Method::PsAsync);
+        const QCheckBox *right = m_page->form()->methodBox(Method::Pipeline);
+        QVERIFY(left && right);
+        QVERIFY(right->x() - (left->x() + left->width()) >= 8);
+    }
+
+    void aRecipesNameThatIsOneLongWordGoesOnInASecondLine() {
+        QStyleOptionViewItem option;
+        option.rect = {0, 0, 120, 60};
+        option.font = m_page->recipes()->font();
+        QImage image(120, 60, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QListWidget list;
+        list.addItem(QStringLiteral("train_cifar_resnet_variation.py"));
+        {
+            QPainter painter(&image);
+            m_page->recipes()->itemDelegate()->paint(&painter, option, list.model()->index(0, 0));
+        }
+        bool goesOn = false;
+        for (int y = 30; y < image.height(); ++y) // below the first line
+            for (int x = 0; x < image.width(); ++x)
+                goesOn = goesOn || image.pixelColor(x, y) != QColor(Qt::white);
+        QVERIFY(goesOn);
     }
 
     void methodsAreTickedOffAndOn() {

@@ -6,7 +6,6 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
-#include <QToolButton>
 
 #include "app/ui/pages/plan/config_form.h"
 #include "app/ui/pages/plan/plan_page.h"
@@ -54,8 +53,8 @@ class ScriptTest : public QObject {
     }
 
     void openDialog() {
-        for (QToolButton *button : m_page->findChildren<QToolButton *>())
-            if (button->accessibleName() == QStringLiteral("Your script"))
+        for (QPushButton *button : m_page->findChildren<QPushButton *>())
+            if (button->text() == QStringLiteral("Your script…") && button->isVisible())
                 button->click();
         QVERIFY(!m_page->findChildren<ScriptDialog *>().isEmpty());
         m_dialog = m_page->findChildren<ScriptDialog *>().back();

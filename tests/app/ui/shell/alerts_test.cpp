@@ -2,13 +2,16 @@
 // Alerts are acknowledged for every window, and reach the desktop while this one is in the background.
 #include <QCheckBox>
 #include <QDBusConnection>
+#include <QHeaderView>
 #include <QProcess>
 #include <QPushButton>
+#include <QStandardItemModel>
 #include <QTableView>
 #include <QToolButton>
 
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/desktop_notifier.h"
+#include "app/ui/widgets/tables.h"
 #include "ipc/alerts.h"
 #include "store/run_notes.h"
 #include "window_fixture.h"
@@ -96,6 +99,31 @@ private Q_SLOTS:
         store->take(frame);
         store->flush();
         QTRY_COMPARE(head(), QStringLiteral("1 new of %1 alerts").arg(all + 1));
+    }
+
+    void aLongMessageTakesTwoLinesAndARunsNameKeepsItsRepeat() {
+        const auto linesOf = [](const QTableView *table, int column, const QString &text, int width) {
+            QStandardItemModel model(1, 5);
+            model.setData(model.index(0, column), text);
+            const auto *delegate = qobject_cast<const CellDelegate *>(table->itemDelegate());
+            const QSize room(width, table->verticalHeader()->defaultSectionSize());
+            return delegate ? delegate->linesOf(model.index(0, column), table->font(), room) : QStringList();
+        };
+        const QTableView *alerts = m_window->drawer()->alertTable(), *console = m_window->drawer()->table();
+        const QString message =
+            QStringLiteral("training stopped because the loss of rank 0 is NaN since step 2 (the first "
+                           "tensor that is not finite: the output of layer conv2)");
+        const int width = QFontMetrics(alerts->font()).horizontalAdvance(message);
+        const QStringList lines = linesOf(alerts, core::AlertModel::Message, message, width * 2 / 3);
+        QCOMPARE(lines.size(), 2);
+        QCOMPARE(lines.join(u' '), message);
+        const QString name = QStringLiteral("training of the network with eight loading workers and large buckets #12");
+        for (const QTableView *table : {alerts, console}) {
+            const int column = table == alerts ? int(core::AlertModel::Run) : int(core::ConsoleModel::Run);
+            const QStringList shown = linesOf(table, column, name, 120);
+            QVERIFY(!shown.isEmpty());
+            QVERIFY2(shown.last().endsWith(QStringLiteral(" #12")), qPrintable(shown.join(u'|')));
+        }
     }
 
     void anAlertReachesTheDesktopAndAPressOnItLeadsToIt() {

@@ -21,6 +21,7 @@
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/live/live_side.h"
 #include "app/ui/pages/plan/plan_page.h"
+#include "app/ui/pages/plan/script_dialog.h"
 #include "app/ui/pages/runs/runs_filter_line.h"
 #include "app/ui/pages/runs/runs_page.h"
 #include "app/ui/pages/verdict/verdict_page.h"
@@ -81,6 +82,18 @@ private Q_SLOTS:
             QVERIFY(next);
             QTest::mouseClick(next, Qt::LeftButton);
             QCOMPARE(m_window->page(), Page::Plan);
+            m_window->showPage(page);
+            QPushButton *script = nullptr; // a person who comes with a script finds it without a recipe
+            for (QPushButton *button : shown->findChildren<QPushButton *>())
+                if (button->text() == QStringLiteral("Your script…") && button->isVisible())
+                    script = button;
+            QVERIFY(script);
+            QTest::mouseClick(script, Qt::LeftButton);
+            QCOMPARE(m_window->page(), Page::Plan);
+            ScriptDialog *dialog = m_window->findChild<ScriptDialog *>();
+            QVERIFY(dialog && dialog->isVisible());
+            dialog->reject();
+            QTRY_VERIFY(!m_window->findChild<ScriptDialog *>());
         }
     }
 

@@ -13,12 +13,14 @@
 
 #include "app/ui/shell/queue_panel.h"
 #include "app/ui/shell/status_strip.h"
+#include "app/ui/shell/strip_state.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/elided_label.h"
 #include "ipc/process_stat.h"
 #include "ipc/unix_socket.h"
 #include "queue/control_seat.h"
+#include "queue/experiment_follower.h"
 #include "queue/queue_origin.h"
 #include "tests/app/asked_requests.h"
 #include "tests/qt_test.h"
@@ -228,6 +230,11 @@ private Q_SLOTS:
         QVERIFY2(m_strip->stopButton()->toolTip().contains(title), qPrintable(m_strip->stopButton()->toolTip()));
         QVERIFY(m_strip->stopButton()->toolTip().contains(QStringLiteral("2 queued runs")));
         QVERIFY(m_workspace->open(QString::fromStdString(other)).has_value());
+        QTRY_COMPARE(m_workspace->strip().runningElsewhere(), QString::fromStdString(m_id));
+        QTRY_VERIFY(m_strip->watchAction()->isEnabled());
+        QCOMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop")); // there is no room for more
+        QVERIFY(m_strip->stopButton()->toolTip().contains(title));
+        m_strip->resize(1920, m_strip->height());
         QTRY_COMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop the running experiment"));
         QVERIFY(m_workspace->open(QString::fromStdString(m_id)).has_value());
         QTRY_COMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop"));
@@ -253,6 +260,50 @@ private Q_SLOTS:
         QTRY_VERIFY(!question());
         const auto requests = asked();
         QVERIFY(requests.size() == 1 && requests[0].kind == Kind::Stop);
+    }
+
+    void inANarrowStripTheTitleAndWhatAPressDoesAreReadable() {
+        auto experiment = core::readExperiment(m_id);
+        experiment->title = std::string(60, 'T');
+        core::ExperimentEntry &entry = experiment->entries[std::size_t(experiment->queued().front())];
+        entry.state = core::EntryState::Failed;
+        entry.run = "20260102T030500Z-00000099";
+        entry.reason = "rank 1 on box1 was killed by SIGKILL";
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        const std::string other = uitest::writeExperimentOnDisk({.firstRun = 30});
+        openWindow();
+        QVERIFY(m_workspace->open(QString::fromStdString(other)).has_value());
+        m_strip->resize(1024, m_strip->height());
+        const auto label = [this](const QString &text) {
+            const auto labels = m_strip->findChildren<ElidedLabel *>();
+            const auto found = std::ranges::find_if(
+                labels, [&](const ElidedLabel *one) { return one->text() == text && one->isVisible(); });
+            return found == labels.end() ? nullptr : *found;
+        };
+        const QString watch = QStringLiteral("press to watch it");
+        QTRY_VERIFY(label(watch));
+        QTRY_COMPARE(label(watch)->shownText(), watch);
+        ElidedLabel *title = label(QString::fromStdString(experiment->title));
+        QVERIFY(title);
+        QTRY_VERIFY(title->width() >= 96);
+        uitest::picture(*m_strip, m_theme, "strip-narrow");
+    }
+
+    void anExperimentThatHasEndedIsNotOfferedToBeWatchedAsTheRunningOne() {
+        const std::string other = uitest::writeExperimentOnDisk({.firstRun = 30});
+        openWindow();
+        QVERIFY(m_workspace->open(QString::fromStdString(other)).has_value());
+        StripState &state = m_workspace->strip();
+        QTRY_COMPARE(state.runningElsewhere(), QString::fromStdString(m_id));
+        bool stale = false;
+        const QObject untilTheEnd;
+        connect(&state, &StripState::changed, &untilTheEnd, [&] {
+            const core::ExperimentFollower *follower = state.queue().follower();
+            stale = stale || (follower && follower->experiment().over() && !state.runningElsewhere().isEmpty());
+        });
+        finish();
+        QTRY_VERIFY(state.runningElsewhere().isEmpty());
+        QVERIFY(!stale);
     }
 
     void aQueueThatNobodyOwnsIsShownUnaskedOnlyWhileARunOfItReallyGoesOn() {
@@ -355,6 +406,43 @@ private Q_SLOTS:
         QCOMPARE(QueueRowDelegate::nameRoom(400, 390, 30), 370);
         QCOMPARE(QueueRowDelegate::nameRoom(400, 390, 5'000), 200); // a long reason leaves it half
         QCOMPARE(QueueRowDelegate::nameRoom(400, 100, 5'000), 100);
+        for (const double size : {11.0, 11.3, 12.25, 12.6, 13.1, 14.4})
+            for (const QString &state : {QStringLiteral("running"), QStringLiteral("queued"), QStringLiteral("done")}) {
+                QFont font = Theme::font(Type::Small);
+                font.setPointSizeF(size);
+                const int room = QueueRowDelegate::roomOf(state, font);
+                QCOMPARE(QFontMetrics(font).elidedText(state, Qt::ElideRight, room), state);
+            }
+    }
+
+    void theQueueOpensAtTheRunThatRunsElseAtTheNextOne() {
+        auto experiment = core::readExperiment(m_id);
+        const int next = experiment->queued().front();
+        openWindow();
+        QueuePanel *panel = m_strip->queuePanel();
+        const core::ExperimentModel &queue = m_workspace->strip().queue();
+        const auto openedAt = [&] {
+            panel->list()->setCurrentIndex({});
+            QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
+            const int row = panel->list()->currentIndex().row();
+            panel->hide();
+            return row < 0 ? -1 : queue.entryAt(row);
+        };
+        QTRY_VERIFY(m_strip->queueButton()->isVisible());
+        QCOMPARE(openedAt(), next);
+        const int running = experiment->queued().back();
+        core::ExperimentEntry &second = experiment->entries[std::size_t(running)];
+        second.state = core::EntryState::Running;
+        second.run = "20260102T030500Z-00000099";
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        const auto runs = [&] {
+            for (int row = 0; row < queue.rowCount(); ++row)
+                if (queue.index(row).data(core::StateRole).toString() == QStringLiteral("running"))
+                    return queue.entryAt(row);
+            return -1;
+        };
+        QTRY_COMPARE(runs(), running);
+        QCOMPARE(openedAt(), running);
     }
 
     void besideALongTitleTheRunThatRunsIsStillNamed() {
