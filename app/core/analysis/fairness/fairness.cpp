@@ -59,7 +59,7 @@ void renameControl(SuggestedRun &control, const RunConfig &before, std::string_v
 }
 
 /// ": 1.31× (1.20-1.43) by training time"; empty while that is not known of both.
-std::string factorText(const RepeatGroup &reference, const RepeatGroup &run) {
+std::string timesAndRange(const RepeatGroup &reference, const RepeatGroup &run) {
     const auto speedUp = speedUpBy(trainingTimeOf, reference, run, countedOf(reference, run));
     if (!speedUp)
         return {};
@@ -91,8 +91,8 @@ void addControl(const RepeatGroup &base, const RepeatGroup &other, Settled kind,
         return;
     const RepeatGroup *there = groupOf(control.config, script, others);
     const std::string factor = !there                         ? std::string()
-                               : kind == Settled::ByReference ? factorText(*there, other)
-                                                              : factorText(other, *there);
+                               : kind == Settled::ByReference ? timesAndRange(*there, other)
+                                                              : timesAndRange(other, *there);
     for (Unlike &one : differences) {
         if (one.settled != kind)
             continue;
