@@ -357,6 +357,11 @@ Result<RunResult> runResultFromJson(std::string_view text) {
     return result;
 }
 
+bool isSpanOfFrames(const RunResult &result) {
+    return !result.ranks.empty() &&
+           std::ranges::none_of(result.ranks, [](const RankExit &exit) { return exit.code || exit.signal; });
+}
+
 bool mayBeOf(std::string_view run, const RunResult &result) {
     return result.run.empty() || result.run == run;
 }

@@ -144,6 +144,8 @@ struct RunRecord {
     /// Why the nodes' line of PyTorch was chosen, one sentence; empty: unknown, or one node.
     std::string torchReason = {};
     std::string lockstepVersion;
+    /// When the ranks were started: of several nodes after all had joined. Until then, and in records of earlier versions, when
+    /// this node's agent was. Of ranks that somebody else started, their first frame.
     std::int64_t startWallUs = 0;
     std::optional<RecordedFiles> files = {}; ///< absent: the run's frames came from no files
 };
@@ -308,7 +310,10 @@ struct RunResult {
     int exitCode = 1;                  ///< 0, 1, 2, 130
     std::string reason;                ///< one sentence if not done
     std::int64_t startWallUs = 0, endWallUs = 0;
-    double runTimeS = 0; ///< launch to exit, monotonic; without the pauses of a run that took turns
+    /// Launch to exit, monotonic: from when the ranks were started until the last one ended, on whichever node. Further nodes' own
+    /// results, and agent 0's of earlier versions, are of that node's ranks alone. Without the pauses of a run that took turns.
+    /// Where isSpanOfFrames(), from the ranks' first frame to their last.
+    double runTimeS = 0;
     std::vector<RankExit> ranks;
     std::optional<Summary> summary;
     std::optional<Watching> watching;         ///< absent: an older run, or no sample was taken
@@ -321,6 +326,8 @@ struct RunResult {
     /// What a reader of the run must know although it may have ended well: "… can't be synced: …". A sentence each.
     std::vector<std::string> warnings;
 };
+/// Whether it is of ranks that somebody else started: how they ended is known of none.
+[[nodiscard]] bool isSpanOfFrames(const RunResult &result);
 /// The epochs, then the hosts, are left out, and a warning says so, where nobody could read a document with them (resultLimits): the log has them.
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);

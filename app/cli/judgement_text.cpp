@@ -295,7 +295,8 @@ std::string judgementText(const core::Judgement &judgement, const ShownRows &sho
     const std::vector<const core::PairJudgement *> pairs = drawn(judgement, all);
     for (const core::PairJudgement *one : pairs)
         if (const core::PairJudgement &pair = *one; pair.attribution)
-            add("From " + pair.reference + " to " + pair.run + ", launch to exit\n" + waterfallText(*pair.attribution));
+            add("From " + pair.reference + " to " + pair.run + ", " + pair.attribution->span() + "\n" +
+                waterfallText(*pair.attribution));
     if (pairs.size() < judgement.pairs.size())
         out += "and " + std::to_string(judgement.pairs.size() - pairs.size()) + " more: --all\n";
     add(bottlenecksText(judgement, shown));

@@ -30,14 +30,16 @@ ReportSection causesSection(const Judgement &judgement) {
             continue;
         const Attribution &found = *pair.attribution;
         if (out.table.rows.empty()) {
-            for (const AttributionBar &bar : found.bars)
-                out.table.heads.emplace_back(toString(bar.cause));
+            for (const Cause cause : allCauses)
+                out.table.heads.emplace_back(toString(cause));
             out.table.heads.emplace_back("Run's time");
             out.table.numbers.resize(out.table.heads.size(), true);
         }
         std::vector<std::string> row = {pair.run, seconds(found.referenceS).toStdString()};
-        for (const AttributionBar &bar : found.bars)
-            row.push_back(addedSeconds(bar.seconds, bar.reach(), found.longerS()).toStdString());
+        for (const Cause cause : allCauses) {
+            const AttributionBar *bar = found.barOf(cause);
+            row.push_back(bar ? addedSeconds(bar->seconds, bar->reach(), found.longerS()).toStdString() : "-");
+        }
         row.push_back(seconds(found.runS).toStdString());
         out.table.rows.push_back(std::move(row));
     }

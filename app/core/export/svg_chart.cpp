@@ -239,7 +239,7 @@ std::string waterfallSvg(const Attribution &found, std::string_view referenceMet
     const double bottom = rowHeight * double(rows) + 4;
     Drawing drawing(bottom + axisHeight, "From " + found.reference + " to " + found.run);
     const Scale x{low, high * 1.02, nameWidth, width - valueWidth};
-    valueAxis(drawing, x, 2, bottom, "run time / s, launch to exit");
+    valueAxis(drawing, x, 2, bottom, found.axis());
     const std::string color = colorOf(method);
     const auto label = [&](std::size_t row, const std::string &name, double end, const std::string &value, bool total) {
         const double middle = 4 + rowHeight * (double(row) + 0.5) + 4;

@@ -45,12 +45,14 @@ struct LabRecord {
     bool operator==(const LabRecord &) const = default;
 };
 
+inline constexpr const char *messageAfterWork = "send_recv_after_work"; ///< a collective's name
+
 /// "send_recv" → "point to point", "ring_all_reduce" → "our ring", …; an unknown name as it is.
 [[nodiscard]] std::string collectiveTitle(const std::string &collective);
 
 [[nodiscard]] std::string labsFolder(); ///< dataHome()/labs
 [[nodiscard]] std::string toJson(const LabRecord &record);
-/// Refuses one with many times the rows or values that a lab of ours has.
+/// Refuses one with many times the rows or values that a lab of ours has. Leaves out rows of earlier versions that measured nothing.
 [[nodiscard]] Result<LabRecord> labRecordFromJson(std::string_view text);
 /// Refuses a line where the record is as large as any of ours may be, or that is longer than any of ours.
 [[nodiscard]] Result<void> checkLabRoom(const LabRecord &record, std::string_view line);

@@ -81,7 +81,7 @@ CommunicationModel fitLab(const LabRecord &record) {
     CommunicationModel model;
     for (const auto &[collective, ranks] : keysOf(record)) {
         const bool between = isBetweenNodes(record, collective, ranks);
-        if (collective == "send_recv_after_work")
+        if (collective == messageAfterWork)
             addFit(model, between ? messageBetweenNodes : messageInTraining, record, collective, ranks, meanSecondsOf);
         if (collective == pairOfRanks && between)
             addFit(model, pairBetweenNodes, record, collective, ranks, medianSecondsOf);

@@ -46,6 +46,9 @@ QString whyUnknown(const ResultRow &row, std::string_view key) {
         return QStringLiteral("different work than the reference's, so times can't be compared");
     if (row.state == "done" && key == "speed_up_run" && row.firstEpoch != 1)
         return QStringLiteral("it went on from a checkpoint and made only the epochs that were left");
+    if (row.state == "done" && key == "speed_up_run" && row.timedUnlike)
+        return QStringLiteral(
+            "of this run or of the reference only the time from its first frame to its last is known");
     if (row.state == "done" && key == "epoch_median_s" && row.firstEpochS)
         return QStringLiteral("it made no epoch after the first");
     if (row.state == "done" && key == "gpu_hours_waiting")

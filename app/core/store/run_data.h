@@ -222,11 +222,12 @@ struct RunOutcome {
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
     MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)
     std::optional<double> launchS; ///< from launch until a rank began to train; never longer than runTimeS
-    bool script = false;           ///< the ranks run a script instead of lockstep-trainer
-    ScriptClaims claims;           ///< about that script
-    QList<std::string> command;    ///< that script's, with its placeholders filled in; copies share it
-    std::string folder;            ///< in which that script was started; empty: unknown
-    RunHosts hosts;                ///< of its record, then those that only its ranks name
+    bool spansFrames = false;   ///< runTimeS is from its first frame to its last (isSpanOfFrames()), not launch to exit
+    bool script = false;        ///< the ranks run a script instead of lockstep-trainer
+    ScriptClaims claims;        ///< about that script
+    QList<std::string> command; ///< that script's, with its placeholders filled in; copies share it
+    std::string folder;         ///< in which that script was started; empty: unknown
+    RunHosts hosts;             ///< of its record, then those that only its ranks name
     int nodes = 1;
     bool oversubscribed = false;
     std::int64_t startWallUs = 0;

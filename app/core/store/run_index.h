@@ -17,7 +17,9 @@ class StatusReader;
 
 /// One run of the history. Seconds, bytes, 0..1; absent is unknown.
 struct IndexedRun {
-    std::string run, name, experiment, recipe, method, device, backend, model, dataset, host, cpuModel;
+    std::string run, name, experiment, recipe, method, device, backend, model, dataset, host,
+        cpuModel;      ///< host, cpuModel: the first node's
+    std::string hosts; ///< of all nodes: "hostA, hostB"
     int repeat = 1, devices = 1, epochs = 0;
     std::string state;  ///< starting, running, done, failed, stopped
     std::string reason; ///< why it is not done

@@ -13,6 +13,7 @@
 #include "ipc/sha256.h"
 #include "ipc/sound_values.h"
 #include "store/run_data.h"
+#include "store/run_hosts.h"
 #include "store/run_index_rows_detail.h"
 #include "store/run_notes.h"
 
@@ -39,6 +40,7 @@ constexpr TextColumn textColumns[] = {
     {"note", &IndexedRun::note},       {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
     {"metrics", &IndexedRun::metrics}, {"recorded", &IndexedRun::recorded},     {"folder", &IndexedRun::folder},
     {"known", &IndexedRun::known},
+    {"hosts", &IndexedRun::hosts},
 };
 constexpr NumberColumn numberColumns[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS},
@@ -63,6 +65,8 @@ constexpr NumberColumn numberColumns[] = {
 constexpr Text shownTexts[] = {&IndexedRun::recipe,   &IndexedRun::method,  &IndexedRun::device, &IndexedRun::backend,
                                &IndexedRun::model,    &IndexedRun::dataset, &IndexedRun::host,   &IndexedRun::reason,
                                &IndexedRun::cpuModel, &IndexedRun::throttle};
+
+constexpr std::size_t mostHostsBytes = 8'192; ///< the names of 64 nodes fit
 
 /// Per-process fields do not affect the work.
 std::string settingsOf(const RunConfig &config, const ScriptClaims &claims) {
@@ -152,6 +156,19 @@ void takeScript(const RunRecord &record, IndexedRun &row) {
                 "\ndevices=" + std::to_string(record.deviceNames.size()) + "\n";
 }
 
+/// Two machines may have one name.
+std::string hostsOf(const RunRecord &record) {
+    RunHosts hosts;
+    std::size_t bytes = 0;
+    for (const MachineRecord &machine : record.machines)
+        if (!machine.host.empty() && (bytes += machine.host.size()) <= mostHostsBytes)
+            hosts.addNew(machine.host);
+    std::string out;
+    for (const std::string &host : hosts.list())
+        out += (out.empty() ? "" : ", ") + host;
+    return out;
+}
+
 void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.name = record.name;
     row.experiment = record.experiment;
@@ -165,6 +182,7 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
         row.freeCores = *record.freeCores;
     if (!record.machines.empty()) {
         row.host = record.machines.front().host;
+        row.hosts = hostsOf(record);
         row.cpuModel = record.machines.front().cpuModel;
     }
     const std::optional<RunConfig> &work = workOf(record);

@@ -203,6 +203,26 @@ void withoutTrainingTime(const std::string &why, RunOutcome &out) {
         out.warnings.push_back(why);
 }
 
+/// The further node whose ranks alone the record is of, as in that node's own folder. Absent: the record is of the whole run.
+std::optional<int> soleFurtherNode(const RunStore &store) {
+    const auto &record = store.record();
+    if (!record || record->machines.empty())
+        return std::nullopt;
+    const auto &lowest = std::ranges::min(record->machines, {}, &MachineRecord::node);
+    return lowest.node > 0 ? std::optional(lowest.node) : std::nullopt;
+}
+
+/// Neither its times nor its epochs are the run's.
+void takePart(int node, RunOutcome &out) {
+    withoutTrainingTime("this is node " + std::to_string(node) +
+                            "'s part of a run over nodes: the whole run is in its folder on the first node",
+                        out);
+    out.runTimeS.reset();
+    out.epochs.clear();
+    out.summedEpochs.clear();
+    out.metrics.clear();
+}
+
 /// Of the ranks that train.
 std::map<int, PhaseSeconds> rankPhases(const RunStore &store) {
     std::map<int, PhaseSeconds> out;
@@ -418,6 +438,7 @@ RunOutcome outcomeOf(const RunStore &store) {
         out.warnings = result->warnings;
         if (isTimeOfWork(result->runTimeS))
             out.runTimeS = result->runTimeS;
+        out.spansFrames = isSpanOfFrames(*result);
         if (result->summary)
             takeSummary(*result->summary, !lacksFrames(store), out);
     }
@@ -445,6 +466,8 @@ RunOutcome outcomeOf(const RunStore &store) {
                                 " from launch to exit: how long it trained is unknown",
                             out);
     }
+    if (const auto node = soleFurtherNode(store))
+        takePart(*node, out);
     if (auto mean = meanOfStages(out)) // results of earlier versions hold one stage's
         out.phasesS = std::move(*mean);
     putOnOneLine(out);

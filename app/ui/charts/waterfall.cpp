@@ -120,7 +120,7 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
         }
         paintBar(painter, bar, rows, y, from);
     }
-    paintAxisBelow(painter, p, rows.plot, rows.low, rows.high, ticks, tr("run time / s, launch to exit"));
+    paintAxisBelow(painter, p, rows.plot, rows.low, rows.high, ticks, m_axis);
 }
 
 QString Waterfall::hint(const QPointF &position) const {

@@ -28,6 +28,7 @@ class Waterfall : public RowsChart<WaterfallBar> {
 public:
     Waterfall(const Theme &theme, QString name, QWidget *parent = nullptr);
     [[nodiscard]] QString chartData() const override;
+    void setAxis(const QString &title) { m_axis = title; } ///< call it before setBars()
 
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
@@ -38,6 +39,8 @@ private:
     [[nodiscard]] double whole() const;                          ///< the largest total: every text has its decimals
     [[nodiscard]] BarRows layOut(const QRectF &area) const;      ///< seconds
     void paintBar(QPainter *painter, const WaterfallBar &bar, const BarRows &rows, double y, double from) const;
+
+    QString m_axis;
 };
 
 } // namespace lockstep::ui

@@ -315,6 +315,31 @@ TEST_CASE("a run of more hosts than a record keeps can be read again") {
     CHECK(record->processes == ranks);
 }
 
+TEST_CASE("the machines of a run stand in the order of their lowest ranks, whichever rank came first") {
+    const TestHome home;
+    HandClock clock;
+    EventLoop loop;
+    ListenedRun::Options options;
+    options.worldSize = 3;
+    options.files = RecordedFiles{"rank 2, at 1 us", 0};
+    const auto begin = [](int rank) { return beginOf(rank, rank == 1 ? "hostA" : rank == 0 ? "hostC" : "hostB"); };
+    auto run = ListenedRun::open(loop, clock, options, {}, begin(2));
+    REQUIRE(run);
+    const RunFolder folder = (*run)->folder();
+    for (const int rank : {2, 1, 0}) {
+        clock.ns += 2'000'000'000;
+        (*run)->takeLine(rank, encode(begin(rank)));
+    }
+    run->reset(); // waits for the disk
+    const auto record = readRunRecord(folder);
+    REQUIRE(record);
+    REQUIRE(record->machines.size() == 3);
+    for (const auto &[node, host] : {std::pair(0, "hostC"), std::pair(1, "hostA"), std::pair(2, "hostB")}) {
+        CHECK(record->machines[std::size_t(node)].host == host);
+        CHECK(record->machines[std::size_t(node)].node == node);
+    }
+}
+
 TEST_CASE("names of very many hosts and devices leave the run's record readable, and one alert says so") {
     const TestHome home;
     HandClock clock;

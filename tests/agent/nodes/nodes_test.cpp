@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/clock.h"
 #include "tests/agent/follow_client.h"
 #include "tests/agent/nodes_run.h"
 #include "tests/agent/tcp_relay.h"
@@ -76,9 +77,11 @@ TEST_CASE(
                             {{"FAKE_RANK", "epochs=1;steps=20;step_ms=100"}},
                             {{0, {{"LOCKSTEP_TEST_POWERCAP", first.folder()}}},
                              {1, {{"LOCKSTEP_TEST_POWERCAP", both ? second.folder() : none}}}}});
-        run.startAll();
+        run.startFirst();
+        first.put(11'000'000); // while node 1 is waited for
+        run.startOther(1);
         (void)run.pids(); // the meters have seen the first counts
-        first.put(31'000'000);
+        first.put(41'000'000);
         second.put(25'000'000);
         (void)followAll(run);
         const RunResult result = resultOf(run.folder(0));
@@ -102,6 +105,28 @@ TEST_CASE(
                 result.energy->packagesUnknown.ends_with(": the kernel shows no energy of the processor (RAPL), as in "
                                                          "most virtual machines"));
         }
+    }
+}
+
+TEST_CASE("a run over nodes lasts from when all have joined until the last rank of any node has ended") {
+    const TestHome home;
+    NodesRun run(home, {{1, 1},
+                        {},
+                        {{0, {{"FAKE_RANK", "epochs=1;steps=2;step_ms=10"}}},
+                         {1, {{"FAKE_RANK", "epochs=1;steps=20;step_ms=100"}}}}});
+    run.startFirst();
+    const std::int64_t waitingUs = SystemClock().wallUs();
+    run.startOther(1);
+    (void)followAll(run);
+    const RunResult result = resultOf(run.folder(0)), there = resultOf(run.folder(1));
+    CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+    CHECK(result.runTimeS > 1.5); // node 1's rank makes steps for 2 s
+    CHECK(result.startWallUs >= waitingUs);
+    CHECK(there.startWallUs >= result.startWallUs);
+    for (const auto &[node, ended] : {std::pair(0, &result), std::pair(1, &there)}) {
+        const auto record = runRecordFromJson(contentsOf(run.folder(node).config()));
+        REQUIRE(record);
+        CHECK(record->startWallUs == ended->startWallUs);
     }
 }
 

@@ -190,6 +190,30 @@ TEST_CASE(
     CHECK(linked.node().connected());
 }
 
+TEST_CASE("a node's last rank ended by agent 0's clock when it did by its own, and never later than its exit came") {
+    LinkedNode linked;
+    constexpr std::int64_t second = 1'000'000'000, ahead = 5 * second;
+    const auto endsAt = [&](int rank, std::int64_t theirNs) {
+        linked.log(R"({"type":"exit","rank":)" + std::to_string(rank) + R"(,"mono_ns":)" + std::to_string(theirNs) +
+                   R"(,"wall_us":1,"pid":7,"host":"hostB","code":0})");
+        linked.hear();
+    };
+    CHECK_FALSE(linked.node().lastExitNs());
+    endsAt(1, 1);
+    CHECK(linked.node().lastExitNs() == linked.clock.ns); // its clock is unknown
+    NodeMessage pong;
+    pong.what = NodeMessage::What::Pong;
+    pong.number = 1;
+    pong.wallUs = linked.clock.ns / 1000;
+    pong.monoNs = linked.clock.ns + ahead;
+    linked.say(pong);
+    endsAt(2, linked.clock.ns + ahead - 2 * second);
+    CHECK(linked.node().lastExitNs() == linked.clock.ns - 2 * second);
+    linked.go(1);
+    endsAt(1, linked.clock.ns + 100 * second);
+    CHECK(linked.node().lastExitNs() == linked.clock.ns);
+}
+
 TEST_CASE("a node's agent sends nothing that a rank or agent 0 alone can say, and samples of its own ranks only") {
     LinkedNode linked;
     const std::string times = R"(,"mono_ns":1,"wall_us":1,)", epoch = times + R"("epoch":1,)",

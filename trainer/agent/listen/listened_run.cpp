@@ -271,15 +271,25 @@ void ListenedRun::describe(const StateFrame &state, int rank) {
     }
     const std::string host = state.host.empty() ? std::string() : m_ranks[rank].host;
     const std::size_t mostMachines = std::min(m_ranks.size(), std::size_t(mostNodes)); // more could not be read again
-    if (!host.empty() && m_record.machines.size() < mostMachines && m_hosts.insert(host).second) {
+    if (const auto known = m_hosts.find(host); known != m_hosts.end()) {
+        known->second = std::min(known->second, rank);
+    } else if (!host.empty() && m_record.machines.size() < mostMachines) {
+        m_hosts.emplace(host, rank);
         MachineRecord machine; // nothing more is known about the machine
-        machine.node = static_cast<int>(m_record.machines.size());
         takeName(rank, machine.host, host);
         if (!machine.host.empty())
             m_record.machines.push_back(std::move(machine));
     }
     m_recordChanged = true;
     writeRecord();
+}
+
+/// Ranks may come in any order; the first machine is that of the lowest one.
+void ListenedRun::orderMachines() {
+    std::ranges::sort(m_record.machines, {}, [this](const MachineRecord &machine) { return m_hosts.at(machine.host); });
+    int node = 0;
+    for (MachineRecord &machine : m_record.machines)
+        machine.node = node++;
 }
 
 void ListenedRun::recordFiles(RecordedFiles files) {
@@ -297,6 +307,7 @@ void ListenedRun::writeRecord() {
     m_recordChanged = false;
     m_recordNs = m_clock.monoNs();
     takeDevices(m_record);
+    orderMachines();
     (void)m_journal->disk().run([path = folder().config(), text = toJson(m_record)] {
         if (const auto written = realFileSystem().writeAtomically(path, text); !written)
             logWarning("the run's record can't be written: " + written.error().message());

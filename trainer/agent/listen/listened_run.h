@@ -96,6 +96,7 @@ private:
     void takeWorldSize(const StateFrame &init, int rank);
     void takeWords(const About &about);
     void takeName(int rank, std::string &kept, const std::string &name);
+    void orderMachines();
     void writeRecord();
     void setTimes();
     void checkHang();
@@ -117,10 +118,10 @@ private:
     std::unique_ptr<FrameIntake> m_intake;
     int m_intakeRanks = 0; ///< that it knows; of ranks that are fewer now, those before as well
     std::map<int, Rank> m_ranks;
-    std::set<int> m_ended;         ///< those with a final state
-    std::set<std::string> m_hosts; ///< of the record's machines
-    NameRoom m_names;              ///< for all hosts and devices of the record and the result
-    bool m_namesLeftOut = false;   ///< that was reported
+    std::set<int> m_ended;              ///< those with a final state
+    std::map<std::string, int> m_hosts; ///< of the record's machines, with the lowest rank of each
+    NameRoom m_names;                   ///< for all hosts and devices of the record and the result
+    bool m_namesLeftOut = false;        ///< that was reported
     About m_about;    ///< what ranks say of the run since their number last changed, the first of each word
     RunBegin m_begin; ///< of frames as they arrive
     std::int64_t m_lastLineNs = 0;

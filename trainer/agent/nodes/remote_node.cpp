@@ -275,13 +275,32 @@ void RemoteNode::onLogLine(std::string_view line) {
         const auto *exit = std::get_if<ExitFrame>(&frame->body);
         if (!exit)
             m_handlers.onRankFrame(*frame->rank, *frame);
-        else if (m_exited.insert(*frame->rank).second) // a rank ends once a start
-            m_handlers.onExit(soundExit(*frame->rank, *exit));
+        else
+            onExit(*frame, *exit);
     }
     if (m_over)
         checkEnded();
     else if (m_gone)
         m_handlers.onGone();
+}
+
+void RemoteNode::onExit(const Frame &frame, const ExitFrame &exit) {
+    if (!m_exited.insert(*frame.rank).second)
+        return; // a rank ends once a start
+    m_exitNs = std::max(m_exitNs, frame.monoNs);
+    m_exitCameNs = m_clock.monoNs();
+    m_handlers.onExit(soundExit(*frame.rank, exit));
+}
+
+/// An exit may come long after it was, over a link that was lost.
+std::optional<std::int64_t> RemoteNode::lastExitNs() const {
+    if (m_exitCameNs == 0)
+        return std::nullopt;
+    const auto clock = monoClock();
+    if (!clock)
+        return m_exitCameNs;
+    const double here = static_cast<double>(m_exitNs) - clock->offsetS * 1e9;
+    return static_cast<std::int64_t>(std::clamp(here, 0.0, static_cast<double>(m_exitCameNs)));
 }
 
 void RemoteNode::onMessage(const NodeMessage &message) {

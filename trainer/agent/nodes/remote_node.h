@@ -74,6 +74,8 @@ public:
     [[nodiscard]] bool closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
     /// How far its monotonic clock is ahead of ours; the error is at most half the round trip.
     [[nodiscard]] std::optional<ClockOffset::Estimate> monoClock() const { return m_monoClock.estimate(); }
+    /// When the last of its ranks ended, by our monotonic clock; absent: none is known to have ended.
+    [[nodiscard]] std::optional<std::int64_t> lastExitNs() const;
     [[nodiscard]] const NodeLog *log() const { return m_log.get(); } ///< null until it has joined
     [[nodiscard]] const LogWindow *window() const { return m_log ? &m_log->window() : nullptr; } ///< once joined
     [[nodiscard]] std::uint64_t logLines() const { return m_log ? m_log->nextSeq() : 0; }
@@ -85,6 +87,7 @@ private:
     void greet(const Hello &hello, const std::string &refused, LineSocket &socket) const;
     void onLine(std::string_view line);
     void onLogLine(std::string_view line);
+    void onExit(const Frame &frame, const ExitFrame &exit);
     void onMessage(const NodeMessage &message);
     void onJoin(const NodeMessage &message);
     void refuseJoin(const Error &why);
@@ -126,6 +129,8 @@ private:
     std::optional<std::int64_t> m_start; ///< number of the last go
     std::set<int> m_ranks;               ///< those that it was asked to start: it may report for these only
     std::set<int> m_exited;              ///< of them, since the last start
+    std::int64_t m_exitNs = 0;           ///< of the last exit, by its monotonic clock
+    std::int64_t m_exitCameNs = 0;       ///< when an exit came last, by ours; 0: none has
     TraceInbox m_traces;
     struct AwaitedTraces {
         int due = 0;       ///< asked for, and not come yet

@@ -384,8 +384,8 @@ std::vector<RankExit> Supervisor::exits() const {
     return exits;
 }
 
-double Supervisor::runTimeS() const {
-    return static_cast<double>(m_endNs - m_startNs) * 1e-9;
+double Supervisor::runTimeS(std::int64_t untilNs) const {
+    return static_cast<double>(untilNs - m_startNs) * 1e-9;
 }
 
 std::vector<Sampler::Watched> Supervisor::livingRanks() const {

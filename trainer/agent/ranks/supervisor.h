@@ -91,7 +91,10 @@ public:
     [[nodiscard]] int commandCode() const; ///< the failing rank's exit code, or 128 + its signal
     [[nodiscard]] const std::string &reason() const { return m_reason; }
     [[nodiscard]] std::vector<RankExit> exits() const;
-    [[nodiscard]] double runTimeS() const;
+    [[nodiscard]] std::int64_t endNs() const { return m_endNs; } ///< Over only; monotonic, as the next
+
+    /// From the first start until then.
+    [[nodiscard]] double runTimeS(std::int64_t untilNs) const;
 
 private:
     using Rank = SupervisedRank;

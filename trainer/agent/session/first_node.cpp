@@ -169,6 +169,7 @@ void FirstNode::recordNodes(int worldSize) {
         record.machines.front().torchVersion = m_trainer->answer().torch;
     for (MachineRecord &machine : m_hub->machines())
         record.machines.push_back(std::move(machine));
+    m_local.beginsNow();
     if (const auto written = realFileSystem().writeAtomically(m_local.folder().config(), toJson(record)); !written)
         m_local.alert("record_unwritten",
                       "the other nodes' machines are not in config.json: " + written.error().message());
@@ -301,6 +302,7 @@ void FirstNode::checkNodesEnded() {
 void FirstNode::endWithNodes() {
     m_local.end().wallUs = m_local.clock().wallUs();
     addNodesEnd();
+    addNodesTime();
     settle();
 }
 
@@ -340,6 +342,13 @@ void FirstNode::addNodesEnd() {
     m_local.alert("node_lost",
                   "the link to " + lost +
                       " did not come back: how the ranks there ended and the rest of their log are unknown");
+}
+
+/// The run lasts until the last rank of any node has ended.
+void FirstNode::addNodesTime() {
+    for (int number = 1; number <= m_hub->count(); ++number)
+        if (const auto ended = m_hub->node(number).lastExitNs())
+            m_local.lastsUntil(*ended);
 }
 
 /// Nobody knows that ranks have succeeded whose node has not said so.

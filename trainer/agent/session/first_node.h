@@ -56,6 +56,7 @@ private:
     void checkNodesEnded();
     void endWithNodes();
     void addNodesEnd();
+    void addNodesTime();
     void addUnreported();
     [[nodiscard]] bool onlyLostAreLeft() const;
     [[nodiscard]] bool endsAnyway() const;

@@ -170,12 +170,16 @@ void FurtherNode::onGo(const NodeMessage &message) {
     reportOver();
 }
 
+/// The run begins now. Agent 0's record says the same of a folder that both see.
 Result<void> FurtherNode::startRanks(const NodeMessage &go) {
     LaunchPlan &plan = m_local.plan();
     const int first = go.firstRank.value_or(0), all = go.worldSize.value_or(plan.worldSize);
     if (auto fits = checkPlace(first, all, static_cast<int>(plan.ranks.size())); !fits)
         return fits;
     placeRanks(plan, first, all);
+    m_local.beginsNow();
+    if (!m_local.newFolder().shared())
+        m_local.writeRecord("when the ranks started is");
     return m_local.startRanks();
 }
 

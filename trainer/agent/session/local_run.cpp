@@ -140,6 +140,15 @@ void LocalRun::openSocket() {
     m_socket->open(std::move(handlers), {});
 }
 
+void LocalRun::writeRecord(const std::string &lacks) {
+    (void)m_journal->disk().ask([this, lacks, path = folder().config(), text = toJson(m_plan.record)] {
+        return [this, lacks, written = realFileSystem().writeAtomically(path, text)] {
+            if (!written)
+                alert("record_unwritten", lacks + " not in config.json: " + written.error().message());
+        };
+    });
+}
+
 /// The record says how many ranks there are, since a summary of fewer would be too small.
 bool LocalRun::adopt(int rank) {
     RunRecord &record = m_plan.record;
@@ -152,12 +161,7 @@ bool LocalRun::adopt(int rank) {
     for (int known = 0; known < record.processes; ++known)
         ranks.insert(known);
     m_socket->setRanks(std::move(ranks));
-    (void)m_journal->disk().ask([this, path = folder().config(), text = toJson(record)] {
-        return [this, written = realFileSystem().writeAtomically(path, text)] {
-            if (!written)
-                alert("record_unwritten", "the number of ranks is not in config.json: " + written.error().message());
-        };
-    });
+    writeRecord("the number of ranks is");
     return true;
 }
 
@@ -175,7 +179,9 @@ Result<void> LocalRun::removeEarlierSummary() {
 Result<void> LocalRun::startRanks() {
     if (auto removed = removeEarlierSummary(); !removed)
         return removed;
-    addFiles(); // not before node 0 has said how many restarts there are
+    if (m_plan.nodes.count > 1)
+        m_samples->startOver(); // what was used while nodes were waited for is not the run's
+    addFiles();                 // not before node 0 has said how many restarts there are
     m_socket->setRanks(ranksOf(m_plan));
     if (m_plan.record.inTurns)
         if (auto joined = joinTurns(); !joined)
@@ -343,15 +349,18 @@ void LocalRun::onRanksOver() {
     m_end.resultCode = m_supervisor->exitCode();
     m_end.commandCode = m_supervisor->commandCode();
     m_end.reason = m_supervisor->reason();
-    m_end.runTimeS = m_supervisor->runTimeS();
-    if (m_turns) {
+    if (m_turns)
         m_turns->end();
-        m_end.runTimeS -= m_turns->taken().pausedS;
-    }
+    lastsUntil(m_supervisor->endNs());
     for (const RankExit &exit : m_supervisor->exits())
         m_end.exits.push_back(exit);
     m_end.wallUs = m_clock.wallUs();
     m_handlers.onRanksOver();
+}
+
+void LocalRun::lastsUntil(std::int64_t monoNs) {
+    const double pausedS = m_turns ? m_turns->taken().pausedS : 0;
+    m_end.runTimeS = std::max(m_end.runTimeS, m_supervisor->runTimeS(monoNs) - pausedS);
 }
 
 /// What left its group and outlived its rank. An orphan's children become this process's when it dies: hence the loop.

@@ -66,6 +66,12 @@ public:
     [[nodiscard]] EpochNumbers::Made agreed() const { return m_agreed.value_or(EpochNumbers::Made()); }
     [[nodiscard]] bool over() const { return m_over; }
     [[nodiscard]] RunEnd &end() { return m_end; } ///< of the ranks here; the role adds what other nodes report
+    /// Ranks ran until then (monotonic), here or on another node: the run took no less time. Once started.
+    void lastsUntil(std::int64_t monoNs);
+    /// The ranks are about to start: the record counts the run's time from now. The caller writes it.
+    void beginsNow() { m_plan.record.startWallUs = m_clock.wallUs(); }
+    /// Writes the record in the background. An alert "`lacks` not in config.json" where that fails.
+    void writeRecord(const std::string &lacks);
 
     void reapStrays(); ///< reaps orphans of ranks; call on SIGCHLD
     void alert(AlertName name, std::string message);

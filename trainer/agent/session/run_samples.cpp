@@ -14,7 +14,13 @@ RunSamples::RunSamples(const Clock &clock, RunJournal &journal, const RunSocket 
                        std::vector<DevicePlan> devices, std::unique_ptr<Nvml> nvml, Ranks livingRanks,
                        EarlierProcesses &earlier)
     : m_clock(clock), m_journal(journal), m_socket(socket), m_sampler(clock, std::move(devices), std::move(nvml)),
-      m_livingRanks(std::move(livingRanks)), m_surroundings(allowedCores(), earlier) {}
+      m_livingRanks(std::move(livingRanks)), m_earlier(earlier), m_meters(std::in_place, earlier) {}
+
+void RunSamples::startOver() {
+    if (m_sampler.sinceSampleNs() > shortestSampleNs)
+        take();
+    m_meters.emplace(m_earlier);
+}
 
 void RunSamples::pause() {
     m_pausedBefore = true;
@@ -25,7 +31,7 @@ void RunSamples::goOn() {
     if (const auto pause = std::exchange(m_pause, std::nullopt)) {
         const CoreTimesByCore now = parseProcStat(readSmallFile("/proc/stat"));
         m_sampler.leaveOut(m_clock.monoNs() - pause->beganNs, pause->cores, now);
-        m_surroundings.leaveOut(pause->cores, now);
+        m_meters->surroundings.leaveOut(pause->cores, now);
     }
 }
 
@@ -40,10 +46,10 @@ void RunSamples::take() {
     for (const pid_t pid : m_socket.viewers())
         viewers.push_back({std::nullopt, pid});
     Frame sample = m_sampler.sample(m_livingRanks(), viewers);
-    m_watching.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
-    m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
+    m_meters->watching.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
+    m_meters->surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
     if (!m_pausedBefore && !m_finished)
-        m_energy.take(std::get<DeviceFrame>(sample.body));
+        m_meters->energy.take(std::get<DeviceFrame>(sample.body));
     sample.monoNs = m_clock.monoNs();
     sample.wallUs = m_clock.wallUs();
     for (const Frame &part : partsOf(std::move(sample)))
@@ -65,14 +71,14 @@ std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int6
 void RunSamples::finish() {
     if (std::exchange(m_finished, true))
         return;
-    m_energy.finish(static_cast<double>(m_sampler.sinceSampleNs()) * 1e-9);
+    m_meters->energy.finish(static_cast<double>(m_sampler.sinceSampleNs()) * 1e-9);
 }
 
 void RunSamples::addTo(RunResult &result) const {
-    result.watching = m_watching.total();
-    result.surroundings = m_surroundings.total();
+    result.watching = m_meters->watching.total();
+    result.surroundings = m_meters->surroundings.total();
     if (!m_pausedBefore)
-        result.energy = m_energy.total();
+        result.energy = m_meters->energy.total();
 }
 
 } // namespace lockstep::agent

@@ -2,9 +2,11 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ipc/clock.h"
+#include "ipc/cores.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/devices/device_sampler.h"
 #include "trainer/agent/devices/earlier_processes.h"
@@ -28,6 +30,8 @@ public:
     void take(); ///< call every 200 ms
     /// Use of every device between two times (CLOCK_MONOTONIC, ns), sampled until now.
     [[nodiscard]] std::vector<DeviceEpochUse> deviceUse(std::int64_t fromNs, std::int64_t toNs);
+    /// The run begins only now: what was used until now counts for nothing.
+    void startOver();
     /// The run's ranks stand still from now on, or go on: what others do meanwhile is left out.
     void pause();
     void goOn();
@@ -40,14 +44,20 @@ private:
         std::int64_t beganNs;
         CoreTimesByCore cores;
     };
+    /// What is summed up over the run.
+    struct Meters {
+        explicit Meters(EarlierProcesses &earlier) : surroundings(allowedCores(), earlier) {}
+        WatchingMeter watching;
+        SurroundingsMeter surroundings;
+        EnergyMeter energy;
+    };
     const Clock &m_clock;
     RunJournal &m_journal;
     const RunSocket &m_socket;
     Sampler m_sampler;
     Ranks m_livingRanks;
-    WatchingMeter m_watching;
-    SurroundingsMeter m_surroundings;
-    EnergyMeter m_energy;
+    EarlierProcesses &m_earlier;
+    std::optional<Meters> m_meters; ///< always there
     std::optional<Pause> m_pause;
     bool m_pausedBefore = false; ///< the machine's energy is others', too
     bool m_finished = false;

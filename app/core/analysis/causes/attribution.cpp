@@ -23,6 +23,11 @@ constexpr double worthNoting = 0.05;   ///< share of a training time in no phase
 
 using TimePart = std::optional<double> TimeParts::*;
 
+/// What the bars of a comparison add up to the difference of.
+double TimeParts::*comparedTime(bool trainingOnly) {
+    return trainingOnly ? &TimeParts::trainingS : &TimeParts::runS;
+}
+
 /// Where one of the two does not report waiting apart from communicating, both are taken together.
 void joinWaiting(TimeParts &parts) {
     if (parts.communicationS && parts.waitS)
@@ -94,8 +99,10 @@ void addBars(const RepeatGroup &reference, const RepeatGroup &run, Sides sides, 
             sides.differenceBy([&](const TimeParts &parts) { return reported ? *(parts.*part) : 0; });
         out.bars.push_back({Cause(out.bars.size()), by.value, by.low, by.high});
     }
-    const MeanDifference startUp = sides.differenceBy([](const TimeParts &parts) { return parts.startUpS; });
-    out.bars.push_back({Cause::StartUp, startUp.value, startUp.low, startUp.high});
+    if (!out.trainingOnly) {
+        const MeanDifference startUp = sides.differenceBy([](const TimeParts &parts) { return parts.startUpS; });
+        out.bars.push_back({Cause::StartUp, startUp.value, startUp.low, startUp.high});
+    }
     const MeanDifference rest = sides.differenceBy([&](const TimeParts &parts) {
         double left = parts.trainingS;
         for (const TimePart part : known)
@@ -110,8 +117,8 @@ class Lattice {
 public:
     /// `leftOut`: rounds that don't count.
     Lattice(const RepeatGroup &reference, const RepeatGroup &run, const MeasuredGroups &others,
-            const std::vector<std::string> &leftOut, const std::vector<SettingFactor> &factors)
-        : m_count(factors.size()), m_nodes(std::size_t(1) << factors.size()) {
+            const std::vector<std::string> &leftOut, const std::vector<SettingFactor> &factors, bool trainingOnly)
+        : m_trainingOnly(trainingOnly), m_count(factors.size()), m_nodes(std::size_t(1) << factors.size()) {
         for (std::uint32_t mask = 1; mask + 1 < m_nodes.size(); ++mask) {
             const GroupSetting wanted = settingBetween(reference, run, factors, mask);
             std::vector<const RepeatGroup *> controls = others.withRepeatOf(wanted.config);
@@ -181,13 +188,16 @@ private:
         std::optional<double> seconds;
     };
     /// Without seconds where the group is no control: another setting, other epochs than the reference's, or no phases.
-    static Node nodeOf(const RepeatGroup &group, const RepeatGroup &reference, const GroupSetting &wanted) {
-        if (!hasSetting(group, wanted) || !whyOtherEpochs(reference, group).empty())
+    [[nodiscard]] Node nodeOf(const RepeatGroup &group, const RepeatGroup &reference,
+                              const GroupSetting &wanted) const {
+        if (!hasSetting(group, wanted) || !whyOtherEpochs(reference, group).empty() ||
+            (!m_trainingOnly && !timedAlike(commonSpan(reference.runs), commonSpan(group.runs))))
             return {};
         const auto parts = partsOf(group);
-        return parts ? Node{group.name, parts->runS} : Node();
+        return parts ? Node{group.name, (*parts).*comparedTime(m_trainingOnly)} : Node();
     }
 
+    bool m_trainingOnly;
     std::size_t m_count;
     std::vector<Node> m_nodes;
 };
@@ -214,7 +224,7 @@ void addFactors(const RepeatGroup &reference, const RepeatGroup &run, const Meas
                             " settings: too many to tell apart by controls.");
         return;
     }
-    Lattice lattice(reference, run, others, leftOut, factors);
+    Lattice lattice(reference, run, others, leftOut, factors, out.trainingOnly);
     lattice.setEnds(out.referenceS, out.runS);
     out.factors = lattice.effects(factors);
     for (const std::uint32_t mask : mostInformativeFirst(factors.size()))
@@ -243,11 +253,14 @@ std::string_view toString(Cause cause) {
     return "unattributed";
 }
 
+const AttributionBar *Attribution::barOf(Cause cause) const {
+    const auto found = std::ranges::find(bars, cause, &AttributionBar::cause);
+    return found == bars.end() ? nullptr : &*found;
+}
+
 double Attribution::secondsOf(Cause cause) const {
-    for (const AttributionBar &bar : bars)
-        if (bar.cause == cause)
-            return bar.seconds;
-    return 0;
+    const AttributionBar *bar = barOf(cause);
+    return bar ? bar->seconds : 0;
 }
 
 double Attribution::trainingChangeS() const {
@@ -268,8 +281,13 @@ std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatG
     Attribution out;
     out.reference = reference.name;
     out.run = run.name;
-    out.referenceS = meanOf(sides.reference).runS;
-    out.runS = meanOf(sides.run).runS;
+    const auto spanOfReference = commonSpan(reference.runs), spanOfRun = commonSpan(run.runs);
+    out.trainingOnly = !timedAlike(spanOfReference, spanOfRun);
+    if (out.trainingOnly)
+        out.notes.push_back((spanOfRun == false ? reference.name : run.name) +
+                            " was started elsewhere: when is unknown, so the times outside training are not compared.");
+    out.referenceS = meanOf(sides.reference).*comparedTime(out.trainingOnly);
+    out.runS = meanOf(sides.run).*comparedTime(out.trainingOnly);
     addBars(reference, run, sides, out);
     const std::vector<std::string> leftOut =
         counted ? roundsLeftOut(reference, run, *counted) : std::vector<std::string>();

@@ -13,6 +13,7 @@
 // control shares with the run, v(S) its time, a factor's effect is the mean of v(S + f) - v(S) over the orders
 // (Shapley, "A value for n-person games", 1953; Castro et al., Computers & OR 36, 2009, eq. 1, as a mean over orders).
 // Only orders all of whose controls were measured count; each of them adds up to runS - referenceS, so their mean does.
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ namespace lockstep::core {
 /// waited at the ends of epochs, of the rank in the middle. StartUp: all outside of the epochs' training loops: launch,
 /// import, rendezvous, first parameters and data, evaluation after each epoch, checkpoints, the end. Unattributed: the rest.
 enum class Cause { DataLoading, Compute, Communication, Imbalance, StartUp, Unattributed };
+inline constexpr std::array allCauses = {Cause::DataLoading, Cause::Compute, Cause::Communication,
+                                         Cause::Imbalance,   Cause::StartUp, Cause::Unattributed};
 [[nodiscard]] std::string_view toString(Cause cause); ///< "data loading", "device compute", "communication", …
 
 /// One bar: what a cause adds to the reference's time, in seconds (negative: it saves), with its 95 % interval; none with
@@ -55,14 +58,23 @@ struct FactorEffect {
 
 struct Attribution {
     std::string reference, run;
-    double referenceS = 0, runS = 0;   ///< launch to exit, geometric means over repeats
-    std::vector<AttributionBar> bars;  ///< every cause once, in the enum's order; they add up to runS - referenceS
+    /// Launch to exit, geometric means over repeats. Their trainings' alone where that is not known of both alike (trainingOnly).
+    double referenceS = 0, runS = 0;
+    bool trainingOnly = false; ///< one of the two was started elsewhere: its run time is that of its frames
+    /// Every cause once, in the enum's order; they add up to runS - referenceS. No StartUp of trainings alone.
+    std::vector<AttributionBar> bars;
     std::vector<FactorEffect> factors; ///< empty: one setting differs, or controls are missing
     std::vector<SuggestedRun> missing; ///< controls that would tell the factors apart, most informative first
     std::vector<std::string> notes;    ///< a sentence each: what a run does not report, and where it went
+    [[nodiscard]] const char *axis() const {
+        return trainingOnly ? "training time / s" : "run time / s, launch to exit";
+    }
+    [[nodiscard]] const AttributionBar *barOf(Cause cause) const; ///< null: it has none
     /// A bar's seconds; of what a training time is made of when start-up is left out: trainingChangeS().
     [[nodiscard]] double secondsOf(Cause cause) const;
     [[nodiscard]] double trainingChangeS() const;
+    /// What referenceS and runS are of: "launch to exit", "training alone".
+    [[nodiscard]] const char *span() const { return trainingOnly ? "training alone" : "launch to exit"; }
     [[nodiscard]] double longerS() const { return referenceS > runS ? referenceS : runS; }
     /// |unattributed| ÷ the larger of |runS - referenceS| and the larger time's hundredth.
     [[nodiscard]] double unattributedShare() const;

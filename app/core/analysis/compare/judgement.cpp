@@ -106,7 +106,8 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     out.devices = devices.run;
     out.training = speedUpBy(trainingTimeOf, reference, run, counted);
     out.epoch = speedUpBy(laterEpochS, reference, run, counted);
-    if (beginAlike(commonFirstEpoch(reference.runs), commonFirstEpoch(run.runs)))
+    if (beginAlike(commonFirstEpoch(reference.runs), commonFirstEpoch(run.runs)) &&
+        timedAlike(commonSpan(reference.runs), commonSpan(run.runs)))
         out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
     out.accuracyDifference = accuracyDifferenceOf(reference, run);
     out.lossDifference = differenceOf(reference, run, lossOf);

@@ -23,7 +23,7 @@ struct PairJudgement {
     int devices = 1;
     std::optional<SpeedUp> training; ///< by training time: sum of epoch durations
     std::optional<SpeedUp> epoch;    ///< by the median epoch after the first
-    std::optional<SpeedUp> wholeRun; ///< launch to exit
+    std::optional<SpeedUp> wholeRun; ///< launch to exit; absent, too, where one of the two knows only its frames' span
     /// efficiencyOf() the training speed-up; absent, too, where their work or their means differ decisively.
     std::optional<double> efficiency;
     /// Rounds (roundOf()) that it does not count, since other programs were busy in them.

@@ -78,6 +78,20 @@ template <class Runs> [[nodiscard]] std::optional<int> commonFirstEpoch(const Ru
 [[nodiscard]] inline bool beginAlike(std::optional<int> one, std::optional<int> other) {
     return one && one == other;
 }
+/// Whether the run times of all these runs (or of what points to them) are of frames (RunOutcome::spansFrames); absent: of some only.
+template <class Runs> [[nodiscard]] std::optional<bool> commonSpan(const Runs &runs) {
+    std::optional<bool> spans;
+    for (const auto &run : runs)
+        if (const bool own = std::invoke(&RunOutcome::spansFrames, run); own != spans.value_or(own))
+            return std::nullopt;
+        else
+            spans = own;
+    return spans;
+}
+/// Whether run times of these common spans can be compared: what comes before the first frame is in one from launch to exit alone.
+[[nodiscard]] inline bool timedAlike(std::optional<bool> one, std::optional<bool> other) {
+    return one && one == other;
+}
 /// Why what the two measured of themselves doesn't explain a difference of their training times, in two sentences: one
 /// went on from a checkpoint, whose epochs another run made. Empty: both made the same epochs, and all of them here.
 [[nodiscard]] std::string whyOtherEpochs(const RepeatGroup &reference, const RepeatGroup &run);

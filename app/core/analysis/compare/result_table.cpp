@@ -206,7 +206,7 @@ void addPublished(const Recipe &recipe, ResultTable &table) {
 
 /// Launch to exit, of the repeats that the comparison of the training times counts.
 std::optional<double> wholeFactor(const ResultRow &reference, const ResultRow &row) {
-    if (!beginAlike(reference.firstEpoch, row.firstEpoch))
+    if (!beginAlike(reference.firstEpoch, row.firstEpoch) || !timedAlike(reference.spansFrames, row.spansFrames))
         return std::nullopt;
     const auto counted =
         reference.runTimes.size() == reference.trainingTimes.size() && row.runTimes.size() == row.trainingTimes.size()
@@ -228,6 +228,7 @@ void computeSpeedUps(ResultTable &table) {
             continue;
         row.speedUpTraining = meanFactorOf(reference->trainingTimes, row.trainingTimes);
         row.speedUpRun = wholeFactor(*reference, row);
+        row.timedUnlike = !timedAlike(reference->spansFrames, row.spansFrames);
         if (row.speedUpTraining)
             row.efficiency = efficiencyOf(*row.speedUpTraining, {reference->devices, row.devices});
     }

@@ -46,8 +46,10 @@ struct ResultRow {
     std::optional<double> epochMedianS;          ///< of each repeat's median later epoch; absent: there is none
     std::vector<Repeat> trainingTimes, runTimes; ///< total training time, and launch to exit, of each done repeat
     std::optional<double> totalTrainingTimeS, runTimeS;
-    std::optional<int> firstEpoch = 1;    ///< commonFirstEpoch() of the repeats that the figures are of
-    std::optional<double> publishedTimeS; ///< its kind is in `kind`
+    std::optional<int> firstEpoch = 1;       ///< commonFirstEpoch() of the repeats that the figures are of
+    std::optional<bool> spansFrames = false; ///< commonSpan() of them
+    bool timedUnlike = false;                ///< its run time and the reference's can't be compared: timedAlike()
+    std::optional<double> publishedTimeS;    ///< its kind is in `kind`
     std::optional<double> speedUpTraining,
         speedUpRun;                   ///< the reference's measured time ÷ this one's, of geometric means
     std::optional<double> efficiency; ///< efficiencyOf() speedUpTraining; once judged as PairJudgement's

@@ -284,6 +284,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     if (runs.empty())
         return;
     row.firstEpoch = commonFirstEpoch(runs);
+    row.spansFrames = commonSpan(runs);
     row.epochs = medianEpochs(runs);
     row.firstEpochS = geometricMeanOf(timesOf(runs, firstEpochS));
     row.epochMedianS = geometricMeanOf(timesOf(runs, laterEpochS));

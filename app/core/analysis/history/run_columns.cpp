@@ -69,6 +69,12 @@ std::vector<std::string> choicesOf(std::string_view key) {
     return field ? std::vector<std::string>(field->choices.begin(), field->choices.end()) : std::vector<std::string>();
 }
 
+RunColumn hostColumn() {
+    RunColumn column = text("host", "Host", &IndexedRun::hosts, "The names of the machines it ran on.");
+    column.kind = ColumnKind::Words;
+    return column;
+}
+
 std::vector<RunColumn> personColumns() {
     RunColumn name = text("name", "Run", &IndexedRun::name, "The name you gave the run, or its own.");
     name.value = [](const IndexedRun &run) { return textOf(run.title()); };
@@ -191,7 +197,7 @@ std::vector<RunColumn> placeColumns() {
             [](const IndexedRun &run) { return std::optional(double(run.repeat)); },
             "Which repeat of its experiment the run is, from 1."),
         text("reason", "Reason", &IndexedRun::reason, "Why the run is not done."),
-        text("host", "Host", &IndexedRun::host, "The first node's name."),
+        hostColumn(),
         text("experiment", "Experiment", &IndexedRun::experiment, "Id of the experiment the run belongs to."),
         spelt("id", text("run", "Run id", &IndexedRun::run, "The name of the run's folder.")),
     };

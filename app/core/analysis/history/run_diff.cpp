@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -87,8 +89,12 @@ DiffSection resultSection(const RunStore &a, const RunStore &b, const RunOutcome
     out.words(QStringLiteral("state"), QStringLiteral("State"), a.lifecycle().sentence(), b.lifecycle().sentence());
     out.seconds("total_training_time_s", "Training time", x.totalTrainingTimeS, y.totalTrainingTimeS).help =
         QStringLiteral("Sum of the epochs' durations, without evaluation");
-    out.seconds("run_time_s", "Run time", x.runTimeS, y.runTimeS).help =
-        QStringLiteral("From the launch to the exit of the last rank");
+    DiffLine &runTime = out.seconds("run_time_s", "Run time", x.runTimeS, y.runTimeS);
+    runTime.help = QStringLiteral("From the launch to the exit of the last rank");
+    if (x.spansFrames != y.spansFrames) {
+        runTime.change.clear();
+        runTime.help = QStringLiteral("Of one of the two only the time from its first frame to its last is known");
+    }
     DiffLine &accuracy = out.figure(QStringLiteral("test_accuracy"), QStringLiteral("Test accuracy"), x.testAccuracy,
                                     y.testAccuracy, [](std::optional<double> value) { return percent(value); });
     if (x.accuracyEpoch != y.accuracyEpoch) {
@@ -211,29 +217,61 @@ DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome 
     return out.take();
 }
 
+std::string devicesOf(const MachineRecord &machine) {
+    std::string all;
+    for (const DeviceRecord &device : machine.devices)
+        all += (all.empty() ? "" : ", ") + device.device + (device.name.empty() ? "" : " " + device.name);
+    return all;
+}
+
+/// A fact of each of a run's machines: one value where all have the same.
+template <class Get> auto ofMachines(const RunRecord &run, Get get) {
+    std::vector<std::decay_t<std::invoke_result_t<Get, const MachineRecord &>>> all;
+    for (const MachineRecord &machine : run.machines)
+        all.push_back(std::invoke(get, machine));
+    if (all.empty())
+        all.push_back(std::invoke(get, MachineRecord()));
+    if (std::ranges::equal(all.begin() + 1, all.end(), all.begin(), all.end() - 1))
+        all.resize(1);
+    return all;
+}
+
+template <class Values, class Format> QString listed(const Values &values, Format format) {
+    QStringList out;
+    for (const auto &value : values)
+        out.append(format(value));
+    return out.join(QStringLiteral("; "));
+}
+
 DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
     Section out("Machine");
-    const MachineRecord none;
-    const MachineRecord &x = a.machines.empty() ? none : a.machines.front();
-    const MachineRecord &y = b.machines.empty() ? none : b.machines.front();
-    out.words("host", "Host", x.host, y.host);
-    out.words("os", "System", x.os, y.os);
-    out.words("kernel", "Kernel", x.kernel, y.kernel);
-    out.words("cpu_model", "CPU", x.cpuModel, y.cpuModel);
-    out.count("cores", "Cores", number(x.cores), number(y.cores));
-    out.count("threads", "Hardware threads", number(x.threads), number(y.threads));
-    out.words("allowed_cores", "Usable cores", x.allowedCores, y.allowedCores);
-    out.figure(QStringLiteral("memory_total_bytes"), QStringLiteral("Memory"), x.memoryTotalBytes, y.memoryTotalBytes,
-               [](std::optional<double> value) { return bytes(value); });
-    const auto devices = [](const MachineRecord &machine) {
-        std::string all;
-        for (const DeviceRecord &device : machine.devices)
-            all += (all.empty() ? "" : ", ") + device.device + (device.name.empty() ? "" : " " + device.name);
-        return all;
+    const auto words = [&](const char *key, const char *label, auto get) {
+        const auto format = [](const std::string &value) { return textOrDash(value); };
+        out.words(textOrDash(key), textOrDash(label), listed(ofMachines(a, get), format),
+                  listed(ofMachines(b, get), format));
     };
-    out.words("devices", "Devices", devices(x), devices(y));
-    out.words("gpu_driver", "GPU driver", x.gpuDriver, y.gpuDriver);
-    out.words("torch_version", "PyTorch", x.torchVersion, y.torchVersion);
+    const auto figure = [&](const char *key, const char *label, auto get, auto format) {
+        const auto x = ofMachines(a, get), y = ofMachines(b, get);
+        if (x.size() == 1 && y.size() == 1)
+            out.figure(textOrDash(key), textOrDash(label), number(x.front()), number(y.front()), format);
+        else
+            out.words(textOrDash(key), textOrDash(label), listed(x, format), listed(y, format));
+    };
+    const auto count = [](std::optional<double> value) {
+        return value ? QString::number(*value, 'f', 0) : QStringLiteral("-");
+    };
+    words("host", "Host", &MachineRecord::host);
+    words("os", "System", &MachineRecord::os);
+    words("kernel", "Kernel", &MachineRecord::kernel);
+    words("cpu_model", "CPU", &MachineRecord::cpuModel);
+    figure("cores", "Cores", &MachineRecord::cores, count);
+    figure("threads", "Hardware threads", &MachineRecord::threads, count);
+    words("allowed_cores", "Usable cores", &MachineRecord::allowedCores);
+    figure("memory_total_bytes", "Memory", &MachineRecord::memoryTotalBytes,
+           [](std::optional<double> value) { return bytes(value); });
+    words("devices", "Devices", devicesOf);
+    words("gpu_driver", "GPU driver", &MachineRecord::gpuDriver);
+    words("torch_version", "PyTorch", &MachineRecord::torchVersion);
     out.words("lockstep_version", "Lockstep", a.lockstepVersion, b.lockstepVersion);
     out.count("nodes", "Nodes", double(a.machines.size()), double(b.machines.size()));
     return out.take();

@@ -88,6 +88,7 @@ void VerdictDifference::showWaterfall() {
     const auto color = [this](const std::string &name) {
         return m_colors.value(QString::fromStdString(name), methodColor(QString()));
     };
+    m_waterfall->setAxis(QString::fromUtf8(found.axis()));
     m_waterfall->setBars(waterfallBars(found, color(found.reference), color(found.run)));
     QStringList lines;
     for (const core::FactorEffect &factor : found.factors)

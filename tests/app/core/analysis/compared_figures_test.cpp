@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which figures of runs are comparable at all: efficiencies, accuracies, epochs, repeats.
+#include <cmath>
+
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/fairness/fairness.h"
@@ -22,6 +24,37 @@ private Q_SLOTS:
         QVERIFY(!found.pairs[0].efficiency); // of equal devices a factor is no efficiency
         QCOMPARE(*found.pairs[1].efficiency, found.pairs[1].training->factor / 2);
         QVERIFY2(found.sentence.find("90 % efficient") != std::string::npos, found.sentence.c_str());
+    }
+
+    void theTimeOfAFrameSpanIsComparedWithNoTimeFromLaunchToExit() {
+        const auto runsWhere = [](bool referenceSpans, bool runSpans) {
+            std::vector<RunOutcome> runs;
+            addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+            addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4);
+            for (RunOutcome &run : runs)
+                run.spansFrames = run.name == "baseline" ? referenceSpans : runSpans;
+            return runs;
+        };
+        for (const bool spans : {false, true}) {
+            const auto alike = runsWhere(spans, spans), unlike = runsWhere(spans, !spans);
+            const ResultTable table = resultTable(alike), other = resultTable(unlike);
+            QVERIFY(table.rows[1].speedUpRun && !table.rows[1].timedUnlike);
+            QVERIFY(other.rows[1].speedUpTraining && !other.rows[1].speedUpRun && other.rows[1].timedUnlike);
+            const Judgement found = judge(table, alike, {}), apart = judge(other, unlike, {});
+            QVERIFY(found.pairs[0].wholeRun && found.pairs[0].attribution->barOf(Cause::StartUp));
+            QVERIFY(apart.pairs[0].training && !apart.pairs[0].wholeRun);
+            const Attribution &why = *apart.pairs[0].attribution;
+            QVERIFY(why.trainingOnly && !why.barOf(Cause::StartUp));
+            double sum = 0;
+            for (const AttributionBar &bar : why.bars)
+                sum += bar.seconds;
+            QVERIFY(std::fabs(sum - (why.runS - why.referenceS)) < 1e-9);
+            QVERIFY(std::fabs(sum - found.pairs[0].attribution->trainingChangeS()) < 0.01 * why.referenceS);
+            QVERIFY2(anyContains(apart.reservations,
+                                 spans ? "baseline was started elsewhere: when is unknown, so the times outside"
+                                       : "DDP on 2 devices: it was started elsewhere: when is unknown"),
+                     joined(apart.reservations).c_str());
+        }
     }
 
     void efficiencyIsOfDevicesAlone() {

@@ -222,6 +222,19 @@ private Q_SLOTS:
         QVERIFY(!labRecordFromJson("{\"lab\":1}").has_value());
     }
 
+    void timesOfRanksThatTookNoPartInAMessageAreLeftOutOfEarlierLabs() {
+        LabRecord record;
+        record.id = "20260101T000000Z-00000001";
+        record.rows = {labRow("send_recv_after_work", 2, 4, 3e-5), labRow("send_recv_after_work", 3, 4, 3e-5),
+                       labRow("all_reduce", 4, 4, 1e-5)};
+        LabRecord earlier = record;
+        earlier.rows.push_back(labRow("send_recv_after_work", 4, 4, 2e-8));
+        earlier.rows.push_back(labRow("send_recv_after_work", 4, 1024, 2e-8));
+        const auto read = labRecordFromJson(toJson(earlier));
+        QVERIFY(read.has_value());
+        QVERIFY(read->rows == record.rows);
+    }
+
     void aLabUnderAnothersNameIsNoLab() {
         const Home home;
         LabRecord record;
