@@ -39,8 +39,7 @@ constexpr TextColumn textColumns[] = {
     {"work", &IndexedRun::work},       {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
     {"note", &IndexedRun::note},       {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
     {"metrics", &IndexedRun::metrics}, {"recorded", &IndexedRun::recorded},     {"folder", &IndexedRun::folder},
-    {"known", &IndexedRun::known},
-    {"hosts", &IndexedRun::hosts},
+    {"known", &IndexedRun::known},     {"hosts", &IndexedRun::hosts},
 };
 constexpr NumberColumn numberColumns[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS},

@@ -487,7 +487,7 @@ private Q_SLOTS:
         record.nodes = *nodesFromText("hostA%eth0:0,1;hostB%eth0:0,1");
         const auto between = [](double bytes) { return 1e-3 + bytes / 1e8; };
         for (const double size : labSizes()) {
-            const double bytes = std::floor(size); // as they are kept
+            const double bytes = std::floor(size);                                     // as they are kept
             record.rows.push_back(labRow("send_recv", 2, bytes, 1e-5 + bytes / 1e10)); // both on hostA
             for (const char *name : {"send_recv", "send_recv_after_work"}) {
                 record.rows.push_back(labRow(name, 4, bytes, between(bytes)));

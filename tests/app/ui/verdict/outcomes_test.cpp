@@ -6,8 +6,8 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
-#include <QTimer>
 #include <QTableView>
+#include <QTimer>
 
 #include "app/ui/pages/shared/use_model.h"
 #include "app/ui/pages/verdict/verdict_bars.h"
