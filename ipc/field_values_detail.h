@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ipc/run_config.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::field {
 
@@ -42,7 +43,7 @@ template <Key K, auto Member, std::int64_t Low, std::int64_t High> struct Intege
     static Result<void> set(RunConfig &config, std::string_view text) {
         std::int64_t number = 0;
         if (!parseWhole(text, number) || number < Low || number > High)
-            return refuse(K.view(), text, "a whole number from " + std::to_string(Low) + " to " + std::to_string(High));
+            return refuse(K.view(), text, "a whole number from " + std::to_string(Low) + " to " + thousands(High));
         config.*Member = static_cast<std::remove_reference_t<decltype(config.*Member)>>(number);
         return {};
     }

@@ -73,7 +73,8 @@ std::string ringTable(const LabRecord &record, const CommunicationModel &model) 
                         text(core::shortTime(row.ringFormulaS)), text(core::shortTime(row.ringMeasuredS)),
                         text(core::shortTime(row.serverFormulaS)), text(core::shortTime(row.serverMeasuredS)),
                         text(core::shortTime(row.backendMeasuredS))});
-    return aligned(rows) + core::ringFormulaText() + ".\n" + core::serverFormulaText() +
+    return aligned(rows) + core::ringFormulaText() + ".\n" + core::serverFormulaText() + ".\n" +
+           core::formulaLettersText() +
            ".\nThe formulas count messages; each message costs the time measured for its size between two ranks "
            "alone.\n";
 }
@@ -82,8 +83,8 @@ std::string heading(const LabRecord &record) {
     std::string out = "Lab " + record.id + " " + core::whereMeasured(record) + ", " +
                       text(core::wallTime(record.startWallUs)) + ": " + record.backend + " on " + record.device +
                       " devices of " + std::to_string(record.coresPerDevice) + " core" +
-                      (record.coresPerDevice > 1 ? "s" : "") + ", " + core::sweepsText(record) + ", scheduling " +
-                      record.scheduling + "\n";
+                      (record.coresPerDevice > 1 ? "s" : "") + ", " + core::sweepsText(record) + ", " +
+                      core::schedulingText(record) + "\n";
     for (const std::string &sentence : core::labReservations(record, core::thisMachine()))
         out += sentence + "\n";
     for (const std::string &sentence : record.leftOut)

@@ -28,7 +28,7 @@ constexpr std::size_t mostPadded = 400; ///< a single longer name does not widen
 bool printingFailed = false; ///< of print()
 
 bool numeric(const std::string &text) {
-    return text == "-" || (!text.empty() && text.find_first_not_of("0123456789.×±+−-% s") == std::string::npos);
+    return text == "-" || (!text.empty() && text.find_first_not_of("0123456789.,×±+−-% s") == std::string::npos);
 }
 
 } // namespace

@@ -30,7 +30,21 @@ QDateTime local(std::int64_t wallUs) {
     return QDateTime::fromMSecsSinceEpoch(wallUs / 1000);
 }
 
+constexpr qsizetype leastGrouped = 5; ///< digits
+constexpr QChar groupMark = u',';
+
 } // namespace
+
+QString inGroups(const QString &number) {
+    const qsizetype first = number.startsWith(u'-') ? 1 : 0;
+    qsizetype end = first;
+    while (end < number.size() && number[end].isDigit())
+        ++end;
+    QString out = number;
+    for (qsizetype at = end - 3; end - first >= leastGrouped && at > first; at -= 3)
+        out.insert(at, groupMark);
+    return out;
+}
 
 QString significant(std::optional<double> value, int digits) {
     if (!value)
@@ -47,29 +61,30 @@ QString significant(std::optional<double> value, int digits) {
     const int decimals = std::clamp(digits - magnitude, 0, 12);
     const QString text = QString::number(*value, 'f', decimals);
     // 9.999 rounds up to 10.0: one digit too many.
-    return decimals > 0 && std::fabs(text.toDouble()) >= std::pow(10.0, magnitude)
-               ? QString::number(*value, 'f', decimals - 1)
-               : text;
+    return inGroups(decimals > 0 && std::fabs(text.toDouble()) >= std::pow(10.0, magnitude)
+                        ? QString::number(*value, 'f', decimals - 1)
+                        : text);
 }
 
 QString threeDigits(std::optional<double> value) {
     if (!value || !std::isfinite(*value) || std::fabs(*value) < 1000 || wantsExponent(*value))
         return significant(value);
     const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(*value))) - 2);
-    return QString::number(std::round(*value / unit) * unit, 'f', 0);
+    return inGroups(QString::number(std::round(*value / unit) * unit, 'f', 0));
 }
 
 QString besideMean(double deviation, const QString &mean) {
-    if (!std::isfinite(deviation) || mean.contains(u'e') || mean == u'0')
+    const QString digits = QString(mean).remove(groupMark);
+    if (!std::isfinite(deviation) || digits.contains(u'e') || digits == u'0')
         return significant(deviation, 2);
-    if (const qsizetype point = mean.indexOf(u'.'); point >= 0) {
-        const QString text = QString::number(deviation, 'f', int(mean.size() - point - 1));
-        return text.toDouble() == 0 ? QStringLiteral("0") : text;
+    if (const qsizetype point = digits.indexOf(u'.'); point >= 0) {
+        const QString text = QString::number(deviation, 'f', int(digits.size() - point - 1));
+        return text.toDouble() == 0 ? QStringLiteral("0") : inGroups(text);
     }
     double unit = 1; // of threeDigits(): its last place is not the ones
-    for (qsizetype at = mean.size() - 1; at >= 3 && mean[at] == u'0'; --at)
+    for (qsizetype at = digits.size() - 1; at >= 3 && digits[at] == u'0'; --at)
         unit *= 10;
-    return QString::number(std::round(deviation / unit) * unit, 'f', 0);
+    return inGroups(QString::number(std::round(deviation / unit) * unit, 'f', 0));
 }
 
 QString factorText(std::optional<double> factor) {
@@ -99,7 +114,7 @@ QString secondsBeside(double amount, double largest) {
     const QString size = significant(largest);
     const qsizetype point = size.indexOf(u'.');
     const QString text = QString::number(amount, 'f', point < 0 ? 0 : int(size.size() - point - 1));
-    return text.toDouble() == 0 ? seconds(amount) : text + QStringLiteral(" s");
+    return text.toDouble() == 0 ? seconds(amount) : inGroups(text) + QStringLiteral(" s");
 }
 
 QString addedSeconds(double part, double whole) {
@@ -114,8 +129,8 @@ QString addedSeconds(double part, std::optional<double> reach, double whole) {
     };
     const QString size = rounded(part);
     const QString sign = size.toDouble() == 0 ? QString() : part < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
-    return sign + (sign.isEmpty() ? QStringLiteral("0") : size) +
-           (reach && rounded(*reach).toDouble() > 0 ? QStringLiteral(" ± ") + rounded(*reach) : QString()) +
+    return sign + (sign.isEmpty() ? QStringLiteral("0") : inGroups(size)) +
+           (reach && rounded(*reach).toDouble() > 0 ? QStringLiteral(" ± ") + inGroups(rounded(*reach)) : QString()) +
            QStringLiteral(" s");
 }
 

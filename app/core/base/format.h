@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Formats numbers for people, the same in window, terminal and Markdown. Ignores the locale. Unknown is "-".
+// Formats numbers for people, the same in window, terminal and Markdown, from 10,000 on in groups of three digits. Ignores the locale.
+// Unknown is "-". What programs read (CSV, JSON, SVG) is not written by these.
 #include <optional>
 
 #include <QString>
 
 namespace lockstep::core {
 
+/// A number's text with its digits in groups from 10,000 on: "17,600.5" of "17600.5", "1731" as it is. So are an exponent's and a word.
+[[nodiscard]] QString inGroups(const QString &number);
 /// 3 significant digits: "0.0712", "161"; below 1e-6, and from 1e9 on unless it is a count, with an exponent: "5.00e-31".
 [[nodiscard]] QString significant(std::optional<double> value, int digits = 3);
 /// Of a measured figure, above a thousand too: "5430" of 5,432.1. A count that is exact wants significant().

@@ -129,7 +129,7 @@ std::optional<std::int64_t> KeyReader::whole(const JsonNode &object, std::string
         std::from_chars(node->text.data(), node->text.data() + node->text.size(), value);
     if (value < low || value > high) {
         complain(node->line, key,
-                 "must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ", not " +
+                 "must be a whole number from " + std::to_string(low) + " to " + thousands(high) + ", not " +
                      quotedNode(*node),
                  "use " + std::to_string(low) + " or more");
         return std::nullopt;

@@ -20,7 +20,7 @@ std::string colorOf(std::string_view method) {
 constexpr double width = 640, rowHeight = 26, axisHeight = 40, nameWidth = 176, valueWidth = 84;
 
 std::string coordinate(double value) {
-    return significant(value, 5).toStdString();
+    return significant(value, 5).remove(u',').toStdString(); // a comma parts coordinates
 }
 
 /// Shortens in the middle, since names often begin alike. Counts characters, not bytes, to keep the UTF-8 valid.

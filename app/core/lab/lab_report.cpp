@@ -161,6 +161,11 @@ std::string sweepsText(const LabRecord &record) {
            (most.sweeps == 1 ? " sweep" : " sweeps");
 }
 
+std::string schedulingText(const LabRecord &record) {
+    const std::string &policy = record.scheduling;
+    return policy == "other" ? "usual scheduling" : policy.empty() ? "scheduling unknown" : policy + " scheduling";
+}
+
 std::vector<std::string> labReservations(const LabRecord &record, const MachineName &here) {
     std::vector<std::string> out;
     if (record.oversubscribed)
@@ -195,6 +200,10 @@ std::string ringFormulaText() {
 std::string serverFormulaText() {
     return "Server: N-1 ranks send all their data to one, which sends all of it back to each, through one link: "
            "T = 2(N-1)K, which grows with N";
+}
+
+std::string formulaLettersText() {
+    return "N: ranks, K: the time to send all the data once from one rank to another";
 }
 
 } // namespace lockstep::core

@@ -42,6 +42,9 @@ struct RingVersusServer {
 /// "11 sweeps"; "11 to 22 sweeps" where the number differs by ranks; "no rows".
 [[nodiscard]] std::string sweepsText(const LabRecord &record);
 
+/// Under which of Linux' policies the ranks' threads were scheduled: "usual scheduling" of "other", "batch scheduling".
+[[nodiscard]] std::string schedulingText(const LabRecord &record);
+
 /// Reasons to doubt the lab's times, a sentence each: other programs were busy meanwhile, ranks shared cores. `here`: this machine.
 [[nodiscard]] std::vector<std::string> labReservations(const LabRecord &record, const MachineName &here);
 /// And to doubt a forecast of such runs by it: it was measured elsewhere, or with other devices.
@@ -51,5 +54,7 @@ struct RingVersusServer {
 /// The formulas as text, the same for window, terminal and documents.
 [[nodiscard]] std::string ringFormulaText();
 [[nodiscard]] std::string serverFormulaText();
+/// What the formulas' letters stand for.
+[[nodiscard]] std::string formulaLettersText();
 
 } // namespace lockstep::core

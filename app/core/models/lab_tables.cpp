@@ -101,8 +101,8 @@ CellTable ringTable(const LabRecord &record, const CommunicationModel &model, in
 
 CellTable forecastTable(const ForecastRecord &record, const std::vector<ForecastOutcome> &outcomes) {
     CellTable table;
-    table.heads = {QStringLiteral("Method"),   QStringLiteral("Step"),     QStringLiteral("between"),
-                   QStringLiteral("Epoch"),    QStringLiteral("Speed-up"), QStringLiteral("between"),
+    table.heads = {QStringLiteral("Method"),   QStringLiteral("Step"),     QStringLiteral("90 % range"),
+                   QStringLiteral("Epoch"),    QStringLiteral("Speed-up"), QStringLiteral("90 % range"),
                    QStringLiteral("Came out"), QStringLiteral("Off by")};
     const bool calibrated = record.calibration.graded > 0;
     table.hints = {

@@ -121,6 +121,10 @@ QSize AnatomyView::minimumSizeHint() const {
     return {240, heightFor(leastAnatomyRow)};
 }
 
+QString AnatomyView::footTitle() {
+    return tr("time / ms");
+}
+
 AnatomyView::Layout AnatomyView::layOut(const QRectF &area) const {
     const QFontMetricsF bold(Theme::font(Type::Small, QFont::DemiBold)), small(Theme::font(Type::Small));
     Layout out;
@@ -136,8 +140,9 @@ AnatomyView::Layout AnatomyView::layOut(const QRectF &area) const {
     out.bars.high = m_longestS > 0 ? m_longestS * 1e3 : 1;
     const auto rows = double(std::max<qsizetype>(1, m_rows.size()));
     const auto bands = double(std::ranges::count(m_rows, true, &Row::band));
-    const double room = area.height() - BarRows::axisHeight;
-    out.bandHeight = room >= rows * leastAnatomyRow + bands * leaderBand ? leaderBand : 0;
+    const double leastRows = rows * leastAnatomyRow + bands * leaderBand;
+    out.bars.footHeight = phaseFootHeight(area.size(), leastRows, footTitle());
+    out.bandHeight = area.height() - out.bars.footHeight >= leastRows ? leaderBand : 0;
     const QRectF all(area.left(), area.top(), area.width(), area.height() - bands * out.bandHeight);
     out.bars.place(all, m_rows.size(), highestAnatomyRow, leastAnatomyRow);
     double y = area.top();
@@ -227,13 +232,13 @@ void AnatomyView::paintRow(QPainter *painter, const Row &row, double top, const 
                       shareText(run.anatomy.devices[row.device]));
 }
 
-/// The axis, and the key on the line of its title.
+/// The axis, its title and the key.
 void AnatomyView::paintFoot(QPainter *painter, const QRectF &area, const Layout &layout) const {
     const Palette &p = theme().palette();
     const QRectF plot = layout.bars.plot;
     paintAxisBelow(painter, p, plot, 0, layout.bars.high,
                    niceTicks(0, layout.bars.high, std::clamp(int(plot.width() / 80), 2, 8), false), {});
-    paintPhaseFoot(painter, area, plot, tr("time / ms"), p);
+    paintPhaseFoot(painter, area, plot, footTitle(), layout.bars.footHeight, p);
 }
 
 void AnatomyView::paintChart(QPainter *painter, const QRectF &area) {

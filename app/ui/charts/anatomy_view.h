@@ -48,6 +48,7 @@ private:
         QList<double> tops;    ///< of each row, under its band
         double bandHeight = 0; ///< 0: no room for names
     };
+    [[nodiscard]] static QString footTitle();
     void arrange();
     [[nodiscard]] int heightFor(double rowHeight) const;
     [[nodiscard]] Layout layOut(const QRectF &area) const;

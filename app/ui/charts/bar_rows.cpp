@@ -14,7 +14,7 @@ namespace lockstep::ui {
 
 void BarRows::place(const QRectF &area, qsizetype count, double highestRow, double lowestRow) {
     const double rows = double(std::max<qsizetype>(1, count)), left = area.left() + nameWidth + gap;
-    rowHeight = std::clamp((area.height() - axisHeight) / rows, lowestRow, highestRow);
+    rowHeight = std::clamp((area.height() - footHeight) / rows, lowestRow, highestRow);
     plot = QRectF(left, area.top(), std::max(40.0, area.right() - valueWidth - gap - left), rowHeight * rows);
 }
 

@@ -19,6 +19,7 @@ struct BarRows {
 
     double nameWidth = 0, valueWidth = 0; ///< widths of the texts, set before place()
     double low = 0, high = 1;             ///< ends of the axis, in its unit
+    double footHeight = axisHeight;       ///< what is kept free below the rows, set before place()
     double rowHeight = 0;
     QRectF plot; ///< of all rows
 

@@ -311,9 +311,10 @@ void LaneView::paintFigures(QPainter *painter, const Columns &columns) const {
         painter->setFont(Theme::font(Type::Small));
         painter->setPen(p.textMuted);
         const bool main = column.text == &Lane::value;
-        const double left = main ? columns.strip.left() : column.left;
-        painter->drawText(QRectF(left, columns.strip.top() - headHeight, column.left + column.width - left, headHeight),
-                          Qt::AlignVCenter | Qt::AlignRight, column.head);
+        const double left = main ? 0 : column.left; // nothing else stands above the names and lanes
+        const QRectF head(left, columns.strip.top() - headHeight, column.left + column.width - left, headHeight);
+        painter->drawText(head, Qt::AlignVCenter | Qt::AlignRight,
+                          QFontMetricsF(painter->font()).elidedText(column.head, Qt::ElideRight, head.width()));
         painter->setFont(Theme::figures(Type::Small, main ? QFont::DemiBold : QFont::Normal));
         for (qsizetype i = 0; i < m_lanes.size(); ++i) {
             const Lane &lane = m_lanes[i];

@@ -171,13 +171,13 @@ double LineChart::xAt(double viewX) const {
 void LineChart::fitMargins() {
     const bool above = !m_content.lines.shownText().isEmpty() &&
                        !isShownTextBeside(m_content, chart()->plotArea(), viewport()->width());
-    const QMargins margins(0, 8 + (above ? shownTextRow : 0), m_namesWidth + 8, 0);
+    const QMargins margins(0, 8 + (above ? shownTextRow : 0), m_names.width + 8, 0);
     if (chart()->margins() != margins)
         chart()->setMargins(margins);
 }
 
 void LineChart::rebuild() {
-    m_namesWidth = endNamesWidth(m_content.lines, size(), m_namesWidth);
+    m_names = endNames(m_content.lines, size(), m_names.width);
     fitMargins();
     const auto [x, y] = m_content.scale.fit(m_content.lines, chart()->plotArea().size());
     m_axes.setTicks(x, y);
@@ -198,7 +198,7 @@ void LineChart::repaintAll() {
 }
 
 LinePainter LineChart::painterOf() const {
-    return {m_content, chart()->plotArea(), viewport()->rect(), m_namesWidth, m_theme.palette()};
+    return {m_content, chart()->plotArea(), viewport()->rect(), m_names, m_theme.palette()};
 }
 
 void LineChart::refreshPictures() {

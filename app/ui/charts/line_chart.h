@@ -8,6 +8,7 @@
 #include "app/ui/charts/chart_axes.h"
 #include "app/ui/charts/chart_source.h"
 #include "app/ui/charts/line_content.h"
+#include "app/ui/charts/line_painter.h"
 
 namespace lockstep::ui {
 class LineInput;
@@ -113,7 +114,7 @@ private:
     LineContent m_content;
     ChartAxes m_axes;
     LineInput *m_input;
-    int m_namesWidth = 0; ///< px for the names at the lines' ends
+    EndNames m_names; ///< at the lines' ends
     QPixmap m_axesPicture, m_picture;
     bool m_axesStale = true, m_pictureStale = true, m_axesOnly = false;
 };

@@ -20,6 +20,7 @@ namespace {
 constexpr int noNames = 8; ///< px right of the plot
 constexpr double columnGap = 6, axesHeight = 60;
 constexpr int roomOfCurves = 212, leastNames = 64; ///< px that a plot and its y axis keep, and a colour with its figure
+constexpr double leastReadout = 112;               ///< px for the values at the crosshair where no name needs the room
 constexpr double shownTextGap = 4;                 ///< px to the view's right
 constexpr double aboveLabels = 6; ///< px above the plot: half of the uppermost figure, and half of a name, reach there
 constexpr double lastTick = 14;   ///< px that a tick's figure at the plot's end reaches beyond it
@@ -35,17 +36,22 @@ QPen penOf(const LineData &line, const QColor &color, bool dense, bool emphasise
     return pen;
 }
 
-/// A name stands for all repeats of its run: only published lines keep their dots.
-Qt::PenStyle endStyleOf(const LineData &line) {
-    return line.isDotted() ? Qt::DotLine : Qt::SolidLine;
-}
-
 bool isNamed(const LineData &line) {
     return line.labelled && !line.faint && line.size() > 0;
 }
 
 EndLabel endLabel(const LineData &line, double y) {
-    return {y, paintedName(line.name), line.textAtEnd(), line.color, endStyleOf(line)};
+    const Qt::PenStyle style = line.style == Qt::NoPen ? Qt::SolidLine : line.style; // of dots alone: their colour
+    return {y, paintedName(line.name), line.textAtEnd(), line.color, style};
+}
+
+/// Of a single label the colour says whose figure it is: a name that would be cut short adds nothing.
+bool isNeedlessName(const QList<EndLabel> &labels, double width) {
+    if (labels.size() != 1)
+        return false;
+    const QFontMetricsF metrics(Theme::font(Type::Small));
+    const QString &name = labels.first().name;
+    return isCutShort(name, metrics, width - (endLabelsWidth(labels) - metrics.horizontalAdvance(name)));
 }
 
 } // namespace
@@ -56,20 +62,24 @@ bool isShownTextBeside(const LineContent &content, const QRectF &plot, double vi
     return titleEnd + 12 + metrics.horizontalAdvance(content.lines.shownText()) + shownTextGap <= viewWidth;
 }
 
-int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before) {
+EndNames endNames(const DrawnLines &lines, const QSize &chart, int before) {
     QList<EndLabel> labels;
     for (const LineData &line : lines.lines())
         if (isNamed(line))
             labels.append(endLabel(line, 0));
     if (labels.isEmpty())
-        return noNames;
+        return {noNames, false};
     const bool many = labels.size() > endLabelsRoom(chart.height() - axesHeight);
-    const double natural = many ? readoutWidth(byGroup(readEnds(lines).rows)) + 2 * columnGap : endLabelsWidth(labels);
     // A narrow chart keeps its room for the curves: longer names are cut short, and the list of runs has them whole.
     const int most = std::min(chart.width() * 2 / 5, std::max(leastNames, chart.width() - roomOfCurves));
+    double natural = many ? readoutWidth(byGroup(readEnds(lines).rows)) + 2 * columnGap : endLabelsWidth(labels);
+    if (isNeedlessName(labels, most)) {
+        labels.first().name.clear();
+        natural = std::max(endLabelsWidth(labels), leastReadout);
+    }
     const int wanted = std::min(int(std::ceil(natural)), most);
     // Figures change their width all the time; the plot must not move each time.
-    return wanted > before || wanted < before - 24 ? wanted : before;
+    return {wanted > before || wanted < before - 24 ? wanted : before, many};
 }
 
 bool LinePainter::isPaled(const LineData &line) const {
@@ -81,7 +91,7 @@ QColor LinePainter::colorOf(const LineData &line) const {
 }
 
 QRectF LinePainter::column() const {
-    return {m_plot.right() + columnGap, m_plot.top() - 8, double(m_namesWidth) - columnGap,
+    return {m_plot.right() + columnGap, m_plot.top() - 8, double(m_names.width) - columnGap,
             m_view.bottom() - m_plot.top() + 8 - 18};
 }
 
@@ -181,7 +191,7 @@ void LinePainter::paintBroken(QPainter *painter) const {
 }
 
 void LinePainter::paintNames(QPainter *painter) const {
-    if (m_namesWidth <= noNames)
+    if (m_names.width <= noNames)
         return;
     QList<EndLabel> labels;
     for (const LineData &line : m_content.lines.lines()) {
@@ -192,8 +202,10 @@ void LinePainter::paintNames(QPainter *painter) const {
         labels.append(endLabel(line, std::clamp(y, m_plot.top(), m_plot.bottom())));
         labels.last().color = colorOf(line);
     }
-    if (labels.size() <= endLabelsRoom(m_plot.height()))
-        paintEndLabels(painter, labels, m_plot, m_namesWidth, m_palette);
+    if (isNeedlessName(labels, m_names.width))
+        labels.first().name.clear();
+    if (!m_names.listed && labels.size() <= endLabelsRoom(m_plot.height()))
+        paintEndLabels(painter, labels, m_plot, m_names.width, m_palette);
     else
         paintReadout(painter, tr("last points"), byGroup(readEnds(m_content.lines).rows), column(), m_palette);
 }
@@ -204,10 +216,13 @@ void LinePainter::paintShownText(QPainter *painter) const {
         return;
     painter->setFont(Theme::font(Type::Small));
     painter->setPen(m_palette.textMuted);
+    // Above the plot it may begin left of it, and is cut at its end where even all of the view is too narrow.
+    const double left = m_view.left() + shownTextGap;
     const QRectF below(m_plot.left(), m_view.height() - 16, m_view.width() - m_plot.left() - shownTextGap, 16);
-    const QRectF above(m_plot.left(), m_plot.top() - aboveLabels - shownTextRow, m_plot.width(), shownTextRow);
-    painter->drawText(isShownTextBeside(m_content, m_plot, m_view.width()) ? below : above,
-                      Qt::AlignRight | Qt::AlignVCenter, text);
+    const QRectF above(left, m_plot.top() - aboveLabels - shownTextRow, m_plot.right() - left, shownTextRow);
+    const QRectF &box = isShownTextBeside(m_content, m_plot, m_view.width()) ? below : above;
+    painter->drawText(box, Qt::AlignRight | Qt::AlignVCenter,
+                      QFontMetricsF(painter->font()).elidedText(text, Qt::ElideRight, box.width()));
 }
 
 void LinePainter::paintCrosshair(QPainter *painter, double x) const {
@@ -217,7 +232,7 @@ void LinePainter::paintCrosshair(QPainter *painter, double x) const {
     painter->setPen(QPen(m_palette.textMuted, 1, Qt::DashLine));
     painter->drawLine(QPointF(place, m_plot.top()), QPointF(place, m_plot.bottom()));
     Reading read = readAt(m_content.lines, x);
-    if (read.rows.isEmpty() || m_namesWidth <= noNames)
+    if (read.rows.isEmpty() || m_names.width <= noNames)
         return;
     const QRectF all = column().adjusted(-columnGap + 1, 0, columnGap, 0);
     painter->fillRect(QRectF(all.topLeft(), QPointF(all.right(), m_plot.bottom() + 3)), m_palette.surface);

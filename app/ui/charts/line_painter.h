@@ -11,15 +11,20 @@ class QPainter;
 namespace lockstep::ui {
 struct Palette;
 
+/// How the lines' names stand right of the plot.
+struct EndNames {
+    int width = 0;       ///< px
+    bool listed = false; ///< as a list, since a row each at the lines' ends finds no room
+};
+
 /// Paints a LineChart's content over the axes, which are already painted.
 class LinePainter {
     Q_DECLARE_TR_FUNCTIONS(LinePainter)
 public:
-    /// `plot`: between the axes; `view`: all of the chart; `namesWidth`: of endNamesWidth(). What it gets must outlive
-    /// it.
-    LinePainter(const LineContent &content, const QRectF &plot, const QRectF &view, int namesWidth,
+    /// `plot`: between the axes; `view`: all of the chart; `names`: of endNames(). What it gets must outlive it.
+    LinePainter(const LineContent &content, const QRectF &plot, const QRectF &view, const EndNames &names,
                 const Palette &palette)
-        : m_content(content), m_plot(plot), m_view(view), m_namesWidth(namesWidth), m_palette(palette) {}
+        : m_content(content), m_plot(plot), m_view(view), m_names(names), m_palette(palette) {}
 
     /// Marks, curves, their names at their ends, and how many of the points are shown.
     void paint(QPainter *painter) const;
@@ -40,7 +45,7 @@ private:
 
     const LineContent &m_content;
     const QRectF m_plot, m_view;
-    const int m_namesWidth;
+    const EndNames m_names;
     const Palette &m_palette;
 };
 
@@ -48,8 +53,8 @@ constexpr int shownTextRow = 14; ///< px
 /// Whether the text that says how many points are shown fits beside the title of x; else it has a row of its own above the plot.
 [[nodiscard]] bool isShownTextBeside(const LineContent &content, const QRectF &plot, double viewWidth);
 
-/// The width of the names at the lines' ends in a chart of that size; `before`: the last width. It grows at
-/// once and shrinks only when much is free.
-[[nodiscard]] int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before);
+/// The names at the lines' ends in a chart of that size; `before`: the last width. It grows at once and shrinks only when much is
+/// free. A single name that would be cut short is left out: it tells no lines apart.
+[[nodiscard]] EndNames endNames(const DrawnLines &lines, const QSize &chart, int before);
 
 } // namespace lockstep::ui

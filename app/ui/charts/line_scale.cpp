@@ -151,7 +151,8 @@ QString LineScale::xText(double x) const {
         return core::clockTime(std::int64_t(x * 1e6)).left(12);
     if (m_xKind == XKind::Bytes)
         return core::messageSize(std::exp2(x));
-    return x == std::floor(x) && std::abs(x) < 1e15 ? QString::number(x, 'f', 0) : core::significant(x, 4);
+    return x == std::floor(x) && std::abs(x) < 1e15 ? core::inGroups(QString::number(x, 'f', 0))
+                                                    : core::significant(x, 4);
 }
 
 } // namespace lockstep::ui

@@ -44,6 +44,10 @@ QString partOf(const PhaseBar &bar) {
     return bar.label.mid(runOf(bar).size()).trimmed();
 }
 
+QString phaseAxisTitle() {
+    return PhaseBars::tr("time / ms");
+}
+
 QString shortName(const QString &phase) {
     static const QHash<QString, QString> names = {{"forward", "fwd"},          {"backward", "bwd"},
                                                   {"optimizer", "opt"},        {"exposed", "exposed"},
@@ -67,6 +71,7 @@ BarRows PhaseBars::layOut(const QRectF &area) const {
     }
     out.nameWidth = nameColumn(names(), area.width());
     out.high = longest > 0 ? longest * 1e3 : 1;
+    out.footHeight = phaseFootHeight(area.size(), double(bars().size()) * leastRow(), phaseAxisTitle());
     out.place(area, bars().size(), 240, leastRow());
     return out;
 }
@@ -142,7 +147,7 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
     }
     paintAxisBelow(painter, p, rows.plot, 0, rows.high,
                    niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 6), false), {});
-    paintPhaseFoot(painter, area, rows.plot, tr("time / ms"), p);
+    paintPhaseFoot(painter, area, rows.plot, phaseAxisTitle(), rows.footHeight, p);
 }
 
 double PhaseBars::leastRow() const {
@@ -150,7 +155,7 @@ double PhaseBars::leastRow() const {
     const bool two = std::ranges::any_of(bars(), [&](const PhaseBar &bar) { // ranks share their run's name
         return partOf(bar).isEmpty() && metrics.horizontalAdvance(paintedName(runOf(bar))) > BarRows::longName;
     });
-    return two ? 2 * nameLine : BarRows::leastRow;
+    return two ? 2 * nameLine + 4 : BarRows::leastRow;
 }
 
 RunHighlight::Run PhaseBars::runAt(const QPointF &position) const {

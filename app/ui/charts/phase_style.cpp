@@ -16,6 +16,11 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double keySwatch = 16, keyGap = 5, keyApart = 14;
+constexpr double keyRow = 18; ///< px that the key takes on a line of its own
+
+double footTitleWidth(const QString &title) {
+    return QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(title) + 2;
+}
 
 /// A phase of each style, and the style's name; an empty phase stands for the line that shows waiting.
 std::array<std::pair<QString, QString>, 4> keyEntries() {
@@ -97,7 +102,7 @@ void paintPhase(QPainter *painter, const QRectF &box, const QString &phase, cons
                 const Palette &palette) {
     painter->fillRect(box, phaseFill(phase, color, palette));
     if (phaseStyle(phase) == PhaseStyle::Communicate)
-        hatch(painter, box, mix(palette.surface, color, 0.6));
+        hatch(painter, box, color);
     if (box.width() > 3)
         painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), palette.surface);
 }
@@ -143,19 +148,25 @@ void paintPhaseKey(QPainter *painter, const QPointF &leftMiddle, const Palette &
     }
 }
 
-void paintPhaseFoot(QPainter *painter, const QRectF &area, const QRectF &plot, const QString &title,
+double phaseFootHeight(const QSizeF &area, double leastRows, const QString &title) {
+    const double key = phaseKeyWidth();
+    const bool fitsBeside = footTitleWidth(title) + 2 * BarRows::gap + key <= area.width();
+    const bool fitsBelow = key <= area.width() && leastRows + BarRows::axisHeight + keyRow <= area.height();
+    return BarRows::axisHeight + (!fitsBeside && fitsBelow ? keyRow : 0);
+}
+
+void paintPhaseFoot(QPainter *painter, const QRectF &area, const QRectF &plot, const QString &title, double footHeight,
                     const Palette &palette) {
     painter->setFont(Theme::font(Type::Small));
     painter->setPen(palette.textMuted);
-    const double titleWidth = QFontMetricsF(painter->font()).horizontalAdvance(title) + 2;
-    const double keyLeft = area.right() - phaseKeyWidth();
+    const double titleWidth = footTitleWidth(title), titleTop = plot.bottom() + 18;
+    const double keyLeft = area.right() - phaseKeyWidth(), below = footHeight - BarRows::axisHeight;
     const double centred = plot.center().x() - titleWidth / 2;
     const double besideKey = std::min(centred, keyLeft - 2 * BarRows::gap - titleWidth);
-    const bool bothFit = besideKey >= area.left();
-    painter->drawText(QRectF(bothFit ? besideKey : centred, plot.bottom() + 18, titleWidth, 16), Qt::AlignVCenter,
-                      title);
-    if (bothFit)
-        paintPhaseKey(painter, {keyLeft, plot.bottom() + 26}, palette);
+    const bool beside = below == 0 && besideKey >= area.left();
+    painter->drawText(QRectF(beside ? besideKey : centred, titleTop, titleWidth, 16), Qt::AlignVCenter, title);
+    if (beside || below > 0)
+        paintPhaseKey(painter, {keyLeft, titleTop + 8 + below}, palette);
 }
 
 } // namespace lockstep::ui

@@ -7,6 +7,7 @@
 class QPainter;
 class QPointF;
 class QRectF;
+class QSizeF;
 
 namespace lockstep::ui {
 struct Palette;
@@ -32,8 +33,11 @@ void paintPhaseName(QPainter *painter, const QRectF &box, const QString &name, c
 /// The same as a line of swatches, and what a thin line means: its width, and painted from its left middle.
 [[nodiscard]] double phaseKeyWidth();
 void paintPhaseKey(QPainter *painter, const QPointF &leftMiddle, const Palette &palette);
-/// The title of the axis under `plot` and, on its line, the key at the area's right end: what finds room of the two.
-void paintPhaseFoot(QPainter *painter, const QRectF &area, const QRectF &plot, const QString &title,
+/// The height in pixels to keep under rows that take at least `leastRows` of the area's height, for the axis, its title and the key.
+/// Where these two don't fit side by side, the key gets a line of its own if the area is wide and high enough.
+[[nodiscard]] double phaseFootHeight(const QSizeF &area, double leastRows, const QString &title);
+/// The title of the axis under `plot`, and the key at the area's right end: beside it, or in the line that a foot of that height has.
+void paintPhaseFoot(QPainter *painter, const QRectF &area, const QRectF &plot, const QString &title, double footHeight,
                     const Palette &palette);
 
 } // namespace lockstep::ui

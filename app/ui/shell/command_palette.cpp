@@ -49,6 +49,7 @@ bool CommandFilter::lessThan(const QModelIndex &left, const QModelIndex &right) 
 void CommandDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
     const Palette &p = m_theme.palette();
     const bool enabled = index.flags() & Qt::ItemIsEnabled;
+    const QColor muted = mutedInRow(p, option.state & QStyle::State_Selected);
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
     if (option.state & QStyle::State_Selected) {
@@ -60,10 +61,10 @@ void CommandDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
     painter->setFont(Theme::mono(Type::Small));
     const QString keys = index.data(KeysRole).toString();
     const int keysWidth = keys.isEmpty() ? 0 : QFontMetrics(painter->font()).horizontalAdvance(keys) + 2 * grid;
-    painter->setPen(p.textMuted);
+    painter->setPen(muted);
     painter->drawText(row, Qt::AlignVCenter | Qt::AlignRight, keys);
     painter->setFont(Theme::font(Type::Body));
-    painter->setPen(enabled ? p.text : p.textMuted);
+    painter->setPen(enabled ? p.text : muted);
     const QRect left = row.adjusted(0, 0, -keysWidth, 0);
     painter->drawText(left, Qt::AlignVCenter | Qt::AlignLeft,
                       QFontMetrics(painter->font()).elidedText(index.data().toString(), Qt::ElideRight, left.width()));

@@ -67,7 +67,7 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
         painter->setBrush(p.wrongSoft);
         painter->drawRoundedRect(badge, 6, 6);
     }
-    painter->setPen(failed ? p.wrong : runs ? p.good : p.textMuted);
+    painter->setPen(failed ? p.wrong : runs ? p.good : mutedInRow(p, option.state & QStyle::State_Selected));
     painter->drawText(rest, Qt::AlignVCenter | Qt::AlignRight, shown);
     painter->restore();
 }

@@ -32,6 +32,16 @@ struct Palette {
 /// `over` laid on `under` with the given opacity, as an opaque colour.
 [[nodiscard]] QColor mix(const QColor &under, const QColor &over, double opacity);
 
+/// Around a field or an unticked box, which nothing but this edge shows.
+[[nodiscard]] inline QColor controlBorder(const Palette &palette) {
+    return mix(palette.border, palette.text, 0.45);
+}
+
+/// Muted text in a row that may be selected: textMuted doesn't read on `selection`.
+[[nodiscard]] inline QColor mutedInRow(const Palette &palette, bool selected) {
+    return selected ? palette.textSecondary : palette.textMuted;
+}
+
 /// The colour of what is not highlighted while something else is.
 [[nodiscard]] inline QColor paled(const QColor &color, const Palette &palette) {
     return mix(palette.surface, color, 0.25);

@@ -79,6 +79,7 @@ QString styleSheet(const Palette &p) {
         {"@wrong@", p.wrong},
         {"@accentHover@", mix(p.accent, p.surface, 0.15)},
         {"@borderStrong@", mix(p.border, p.text, 0.22)},
+        {"@controlBorder@", controlBorder(p)},
     };
     for (const auto &[token, color] : tokens)
         text.replace(QLatin1String(token), color.name());

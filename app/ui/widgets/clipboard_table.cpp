@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QMimeData>
+#include <QRegularExpression>
 #include <QTableView>
 
 #include "export/cell_text.h"
@@ -61,9 +62,10 @@ QAction *addAction(QTableView *table, const QString &text, const QKeySequence &k
     return action;
 }
 
-/// Keeps a cell's text in one cell, and as text.
-std::string plain(const std::string &cell) {
-    std::string text = core::cellText(cell);
+/// Keeps a cell's text in one cell, and as text. A number has its digits in one piece: a spreadsheet may take a comma for the point.
+std::string plain(const std::string &cell, bool number) {
+    static const QRegularExpression mark(QStringLiteral("(?<=\\d),(?=\\d{3})"));
+    std::string text = core::cellText(number ? QString::fromStdString(cell).remove(mark).toStdString() : cell);
     for (char &c : text)
         if (c == '\t' || c == '\n' || c == '\r')
             c = ' ';
@@ -76,7 +78,7 @@ QMimeData *mimeOf(const core::TextTable &table) {
     std::string tabbed;
     const auto add = [&](const std::vector<std::string> &cells) {
         for (std::size_t i = 0; i < cells.size(); ++i)
-            tabbed += (i ? "\t" : "") + plain(cells[i]);
+            tabbed += (i ? "\t" : "") + plain(cells[i], i < table.numbers.size() && table.numbers[i]);
         tabbed += '\n';
     };
     add(table.heads);

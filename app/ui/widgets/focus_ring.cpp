@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QMenu>
 #include <QPainter>
+#include <QSplitter>
 
 #include "app/ui/theme/theme.h"
 
@@ -12,14 +13,14 @@ namespace lockstep::ui {
 namespace {
 
 /// The widget that a frame can be laid over so that it scrolls and is cut off as the target does: the content of the scroll area
-/// that the target is in, else its window.
+/// that the target is in, else its window. A splitter would make the frame one of its panes: its area's viewport instead.
 QWidget *groundOf(QWidget *target) {
     QWidget *at = target->parentWidget();
     while (at && !at->isWindow()) {
         auto *area =
             at->parentWidget() ? qobject_cast<QAbstractScrollArea *>(at->parentWidget()->parentWidget()) : nullptr;
         if (area && at->parentWidget() == area->viewport())
-            return at;
+            return qobject_cast<QSplitter *>(at) ? area->viewport() : at;
         at = at->parentWidget();
     }
     return at;

@@ -15,6 +15,15 @@
 namespace lockstep::ui {
 namespace {
 
+/// Where a line ends at most in a name without spaces, as a file's: after "_" or "/", or a "." before a letter; 0: nowhere.
+qsizetype partBreakOf(const QString &name, const QFontMetricsF &metrics, double width) {
+    qsizetype out = 0;
+    for (qsizetype at = 1; at < name.size() && metrics.horizontalAdvance(name.left(at)) <= width; ++at)
+        if (const QChar end = name[at - 1]; end == u'_' || end == u'/' || (end == u'.' && name[at].isLetter()))
+            out = at;
+    return out;
+}
+
 /// Where the name's first line ends: after a comma if possible; 0: nowhere.
 qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double width) {
     QTextBoundaryFinder finder(QTextBoundaryFinder::Line, name);
@@ -25,7 +34,7 @@ qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double widt
             break;
         (line.endsWith(u',') || line.endsWith(u'，') ? comma : any) = at;
     }
-    return comma > 0 ? comma : any;
+    return comma > 0 ? comma : any > 0 ? any : partBreakOf(name, metrics, width);
 }
 
 /// " #2" of "DDP on 2 devices #2"
@@ -54,9 +63,9 @@ QString elidedName(const QString &name, const QFontMetricsF &metrics, double wid
     if (metrics.horizontalAdvance(painted) <= width)
         return painted;
     const QString repeat = repeatOf(painted);
-    return metrics.elidedText(painted.chopped(repeat.size()), Qt::ElideMiddle,
-                              width - metrics.horizontalAdvance(repeat)) +
-           repeat;
+    // Of "… 64, lr 0.1" the beginning, which others share, is left out already: what tells it apart comes first.
+    const Qt::TextElideMode mode = painted.startsWith(u'…') ? Qt::ElideRight : Qt::ElideMiddle;
+    return metrics.elidedText(painted.chopped(repeat.size()), mode, width - metrics.horizontalAdvance(repeat)) + repeat;
 }
 
 QStringList toldApart(const QStringList &names, const QFontMetricsF &metrics, double width) {

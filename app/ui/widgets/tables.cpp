@@ -66,8 +66,8 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
         painter->drawRoundedRect(QRectF(box.left() - 5.5, box.center().y() - 9.5, words + 11, 20), 6, 6);
     }
     painter->setPen(wrong                             ? p.wrong
-                    : text == QLatin1String("-")      ? p.textMuted
-                    : level == QLatin1String("debug") ? p.textMuted
+                    : text == QLatin1String("-")      ? mutedInRow(p, selected)
+                    : level == QLatin1String("debug") ? mutedInRow(p, selected)
                                                       : p.text);
     const QStringList lines = linesOf(index, font, box.size());
     painter->drawText(box,

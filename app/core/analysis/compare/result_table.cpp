@@ -424,14 +424,16 @@ std::string dataText(const std::vector<ExperimentEntry> &entries, bool quick) {
     if (entries.empty())
         return {};
     std::string text;
+    const DataSetSpec *dataSet = nullptr;
     if (dataSets.size() == 1) {
-        const DataSetSpec *dataSet = findDataSet(*dataSets.begin());
+        dataSet = findDataSet(*dataSets.begin());
         text = (dataSet ? std::string(dataSet->title) : *dataSets.begin()) + ", ";
     }
-    if (*samples.begin() > 0)
-        text += "first " + countsText(*samples.begin(), *samples.rbegin()) + " samples, ";
-    else if (samples.size() == 1)
+    const bool allOfSet = dataSet && dataSet->trainSamples > 0 && *samples.begin() >= dataSet->trainSamples;
+    if (allOfSet || *samples.rbegin() == 0)
         text += "all samples, ";
+    else if (*samples.begin() > 0)
+        text += "first " + countsText(*samples.begin(), *samples.rbegin()) + " samples, ";
     text += countsText(*epochs.begin(), *epochs.rbegin()) + (*epochs.rbegin() == 1 ? " epoch" : " epochs");
     return atStart(text) + (quick ? " (quick)" : "");
 }

@@ -361,9 +361,11 @@ QString shownValue(const RunColumn &column, const ColumnValue &value) {
         return *figure > 0 ? QStringLiteral("★") : QString();
     case ColumnKind::Duration:
         return significant(*figure);
-    default: // a whole number and a setting are shown as they were given
-        if (column.setting || (std::floor(*figure) == *figure && std::fabs(*figure) < 1e15))
+    default: // a whole number keeps all of its digits, and a setting is written as a filter takes it
+        if (column.setting)
             return QString::number(*figure, 'g', 15);
+        if (std::floor(*figure) == *figure && std::fabs(*figure) < 1e15)
+            return inGroups(QString::number(*figure, 'g', 15));
         return threeDigits(*figure);
     }
 }

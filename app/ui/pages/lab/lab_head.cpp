@@ -36,10 +36,10 @@ QString devicesOf(const core::LabRecord &lab) {
 
 QStringList aboutOf(const core::LabRecord &lab) {
     QStringList about = {
-        QObject::tr("%1 on %2 devices, %3 each, %4, scheduling %5, measured in %6")
+        QObject::tr("%1 on %2 devices, %3 each, %4, %5, measured in %6")
             .arg(QString::fromStdString(lab.backend), QString::fromStdString(lab.device),
                  lab.coresPerDevice == 1 ? QObject::tr("1 core") : QObject::tr("%1 cores").arg(lab.coresPerDevice),
-                 QString::fromStdString(core::sweepsText(lab)), QString::fromStdString(lab.scheduling),
+                 QString::fromStdString(core::sweepsText(lab)), QString::fromStdString(core::schedulingText(lab)),
                  core::timeLeft(lab.durationS))};
     if (!lab.nodes.empty())
         about << QObject::tr("Measured between %1").arg(devicesOf(lab));

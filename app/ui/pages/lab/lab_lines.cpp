@@ -103,7 +103,7 @@ QList<LineData> bandwidthLines(const core::LabRecord &lab, int ranks) {
         line.points = measured(lab, line.key, ranks, [](const core::LabRow &row) { return row.busbwBytesS / 1e9; });
         if (line.points.isEmpty())
             continue;
-        line.endText = core::bandwidth(line.points.last().y() * 1e9);
+        line.endText = core::significant(line.points.last().y()) + QStringLiteral(" GB/s"); // the axis' unit
         lines.append(line);
     }
     return lines;

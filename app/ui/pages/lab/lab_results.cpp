@@ -59,8 +59,10 @@ void LabResults::buildCharts(QVBoxLayout *layout) {
 
 Card *LabResults::buildRing() {
     auto *card = new Card(tr("Ring against server"), this);
-    auto *formulas = makeLabel(tr("Ring: T = 2(N-1)K/N, which hardly grows with N. Server: T = 2(N-1)K, which does."),
-                               "secondary", card);
+    auto *formulas =
+        makeLabel(tr("Ring: T = 2(N-1)K/N, which hardly grows with N. Server: T = 2(N-1)K, which does. %1.")
+                      .arg(QString::fromStdString(core::formulaLettersText())),
+                  "secondary", card);
     formulas->setToolTip(QString::fromStdString(core::ringFormulaText() + ".\n" + core::serverFormulaText()) +
                          tr(".\nThe formulas leave out sending both ways at once, adding and waking up."));
     formulas->setWordWrap(true);

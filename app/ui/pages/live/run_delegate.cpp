@@ -56,7 +56,7 @@ void RunDelegate::paintName(QPainter *painter, const QStyleOptionViewItem &optio
                             bool on) const {
     const Palette &p = m_theme.palette();
     QRectF box(option.rect.left() + 4, option.rect.center().y() - boxSize / 2.0 + 0.5, boxSize, boxSize);
-    painter->setPen(QPen(on ? p.accent : mix(p.border, p.text, 0.3), 1));
+    painter->setPen(QPen(on ? p.accent : controlBorder(p), 1));
     painter->setBrush(on ? p.accent : p.surface);
     painter->drawRoundedRect(box, 3, 3);
     if (on) {
@@ -80,7 +80,7 @@ void RunDelegate::paintName(QPainter *painter, const QStyleOptionViewItem &optio
     const QString reason = index.data(core::ReasonRole).toString();
     painter->setFont(Theme::font(Type::Small));
     const QFontMetricsF metrics(painter->font());
-    const QColor ink = !reason.isEmpty() ? p.wrong : on ? p.text : p.textMuted;
+    const QColor ink = !reason.isEmpty() ? p.wrong : on ? p.text : mutedInRow(p, option.state & QStyle::State_Selected);
     painter->setPen(pale ? paled(ink, p) : ink);
     const QStringList why = reason.isEmpty() ? QStringList() : sentenceLines(reason, metrics, width, reasonLines);
     const double height = option.rect.height() - double(why.size()) * nameLine;
@@ -97,7 +97,9 @@ void RunDelegate::paintLoss(QPainter *painter, const QStyleOptionViewItem &optio
         return; // the button for its console is there
     const QString text = index.data().toString();
     painter->setFont(Theme::figures(Type::Small));
-    painter->setPen(text == QLatin1String("-") ? m_theme.palette().textMuted : m_theme.palette().textSecondary);
+    const Palette &p = m_theme.palette();
+    painter->setPen(text == QLatin1String("-") ? mutedInRow(p, option.state & QStyle::State_Selected)
+                                               : p.textSecondary);
     painter->drawText(option.rect.adjusted(0, 0, -2, 0), Qt::AlignVCenter | Qt::AlignRight, text);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/ui/shell/workspace.h"
+#include "app/ui/widgets/name_lines.h"
 #include "store/run_progress.h"
 
 namespace lockstep::ui {
@@ -54,11 +55,11 @@ double ShownRuns::epochs() const {
 }
 
 QString ShownRuns::medianNote() const {
-    constexpr qsizetype mostNamed = 4;
+    constexpr qsizetype mostNamed = 2;
     QStringList medians;
     for (const RunStyle &style : stylesByMethod())
         if (style.median && style.repeats > 1)
-            medians.append(QString::number(style.repeat));
+            medians.append(QStringLiteral("%1 #%2").arg(paintedName(style.name), QString::number(style.repeat)));
     return medians.isEmpty() ? QString()
            : medians.size() > mostNamed
                ? QCoreApplication::translate("LivePage", "median repeats")

@@ -100,8 +100,9 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
     painter->save();
     paintRowBack(painter, option, p);
     const QRect row = option.rect.adjusted(grid, 4, -grid, -4);
+    const QColor muted = mutedInRow(p, option.state & QStyle::State_Selected);
     painter->setFont(Theme::figures(Type::Small));
-    painter->setPen(p.textMuted);
+    painter->setPen(muted);
     painter->drawText(QRect(row.left(), row.top(), 20, 20), Qt::AlignVCenter | Qt::AlignRight,
                       run.runnable() ? QString::number(index.row() + 1) : QStringLiteral("-"));
     painter->fillRect(QRectF(row.left() + 28, row.top() + 2, 3, row.height() - 4), counts ? color : p.border);
@@ -116,8 +117,8 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
             y += planLine;
         }
     };
-    draw(texts.name, Theme::font(Type::Body, QFont::DemiBold), counts ? p.text : p.textMuted);
-    draw(texts.reason, Theme::font(Type::Small), p.textMuted);
+    draw(texts.name, Theme::font(Type::Body, QFont::DemiBold), counts ? p.text : muted);
+    draw(texts.reason, Theme::font(Type::Small), muted);
     if (counts) {
         const QFontMetrics small(Theme::figures(Type::Small));
         painter->setFont(Theme::figures(Type::Small));

@@ -69,7 +69,7 @@ void VerdictTarget::suggest() {
         return;
     }
     m_value->setText(kind == TargetKind::Accuracy ? QString::number(found->value * 100, 'f', 0)
-                                                  : core::significant(found->value, 2));
+                                                  : core::significant(found->value, 2).remove(u',')); // take() reads it
     take();
 }
 

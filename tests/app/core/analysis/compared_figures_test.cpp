@@ -167,6 +167,10 @@ private Q_SLOTS:
         }
         const auto heading = [&] { return resultTable(experiment, {}).datasetNote; };
         QCOMPARE(heading(), std::string("Fashion-MNIST, first 6,400 samples, 3 epochs"));
+        for (ExperimentEntry &entry : experiment.entries)
+            entry.planned.config.trainSamples = 60'000; // as many as the set has
+        QCOMPARE(heading(), std::string("Fashion-MNIST, all samples, 3 epochs"));
+        experiment.entries[0].planned.config.trainSamples = 6400;
         RunConfig &other = experiment.entries[1].planned.config;
         other.epochs = 1;
         other.trainSamples = 1280;

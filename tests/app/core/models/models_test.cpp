@@ -441,8 +441,9 @@ private Q_SLOTS:
         QCOMPARE(besideMean(0.000000046, QStringLiteral("1.36")), QStringLiteral("0"));
         QCOMPARE(besideMean(0.0149, QStringLiteral("1.36")), QStringLiteral("0.01"));
         QCOMPARE(besideMean(1.41, QStringLiteral("11.0")), QStringLiteral("1.4"));
-        QCOMPARE(besideMean(9299, QStringLiteral("16000")), QStringLiteral("9300"));
-        QCOMPARE(besideMean(12, QStringLiteral("12345")), QStringLiteral("12"));
+        QCOMPARE(besideMean(9299, QStringLiteral("16,000")), QStringLiteral("9300"));
+        QCOMPARE(besideMean(12, QStringLiteral("12,345")), QStringLiteral("12"));
+        QCOMPARE(besideMean(23'456, QStringLiteral("160,000")), QStringLiteral("23,000"));
         QCOMPARE(besideMean(2e-32, QStringLiteral("5.00e-31")), QStringLiteral("2.0e-32"));
         QCOMPARE(besideMean(0.1414, QStringLiteral("0")), QStringLiteral("0.14")); // of -0.1 and 0.1
     }
@@ -465,14 +466,19 @@ private Q_SLOTS:
         QCOMPARE(secondsBeside(0.02, 12.34), QStringLiteral("0.0200 s")); // never a 0 that is none
         QCOMPARE(secondsBeside(3.4, 5432), QStringLiteral("3 s"));
         QCOMPARE(threeDigits(5432.1), QStringLiteral("5430"));
-        QCOMPARE(threeDigits(-12345.0), QStringLiteral("-12300"));
+        QCOMPARE(threeDigits(-12345.0), QStringLiteral("-12,300"));
         QCOMPARE(threeDigits(999.6), QStringLiteral("1000"));
         QCOMPARE(threeDigits(1.5), QStringLiteral("1.50"));
         QCOMPARE(threeDigits(std::nullopt), QStringLiteral("-"));
         QCOMPARE(significant(5e-31), QStringLiteral("5.00e-31")); // not a row of zeros
         QCOMPARE(significant(-4.53e-8), QStringLiteral("-4.53e-8"));
         QCOMPARE(significant(3.389e35), QStringLiteral("3.39e35"));
-        QCOMPARE(significant(2e9), QStringLiteral("2000000000")); // a count
+        QCOMPARE(significant(2e9), QStringLiteral("2,000,000,000")); // a count
+        QCOMPARE(significant(21'345.0), QStringLiteral("21,345"));
+        QCOMPARE(significant(1731.4), QStringLiteral("1731")); // four digits read without
+        QCOMPARE(secondsBeside(54'321, 54'321), QStringLiteral("54,321 s"));
+        QCOMPARE(addedSeconds(-54'321, 98'765), QStringLiteral("\u221254,321 s"));
+        QCOMPARE(inGroups(QStringLiteral("1234567.25")), QStringLiteral("1,234,567.25"));
         QCOMPARE(threeDigits(1e30), QStringLiteral("1.00e30"));
         QCOMPARE(timeLeft(185), QStringLiteral("3 min 05 s"));
         QCOMPARE(percent(0.9893), QStringLiteral("98.93 %"));

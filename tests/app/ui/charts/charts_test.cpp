@@ -4,12 +4,14 @@
 #include <QBarSet>
 #include <QCategoryAxis>
 #include <QClipboard>
+#include <QMimeData>
 #include <QPainter>
 #include <QPicture>
 #include <QSvgRenderer>
 #include <QTemporaryDir>
 
 #include <cmath>
+#include <memory>
 
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
@@ -27,6 +29,8 @@
 #include "app/ui/charts/ticks.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/clipboard_table.h"
+#include "export/report.h"
 #include "ipc/frames.h"
 #include "tests/qt_test.h"
 
@@ -112,6 +116,40 @@ private Q_SLOTS:
             QVERIFY2(axisAt(least) == axisAt(least + 9 * 7), qPrintable(chart->chartName()));
             QVERIFY2(axisAt(least) != axisAt(least - 9), qPrintable(chart->chartName() + ": less would cut it off"));
         }
+    }
+
+    void theKeyOfPhasesHasARowOfItsOwnWhereTheAxisTitleLeavesItNoRoom() {
+        const QString title = QStringLiteral("time / ms");
+        const double axis = BarRows::axisHeight, key = phaseKeyWidth();
+        const int narrow = int(std::ceil(key)) + 4;
+        QCOMPARE(phaseFootHeight({2 * key, 400}, 54, title), axis); // beside the title
+        const double below = phaseFootHeight({double(narrow), 400}, 54, title);
+        QVERIFY(below > axis);
+        QCOMPARE(phaseFootHeight({double(narrow), 54 + below - 1}, 54, title), axis); // the rows come first
+        QCOMPARE(phaseFootHeight({key - 1, 400}, 54, title), axis);                   // not even there
+        PhaseBars phases(m_theme, "phases");
+        phases.setBars({{"rank 0", Qt::blue, {{"forward", 0.06}}, {}}});
+        phases.resize(narrow, 120);
+        const QImage keyLine = phases.grab().toImage().copy(0, 120 - int(below - axis), narrow, int(below - axis));
+        QImage blank = keyLine;
+        blank.fill(keyLine.pixelColor(0, 0));
+        QVERIFY(keyLine != blank);
+    }
+
+    void theHeadOfTheLanesFiguresIsReadFromItsBeginning() {
+        LaneView lanes(m_theme, "devices");
+        lanes.resize(300, 120);
+        lanes.setLanes({{.run = "DDP on 9 devices",
+                         .runId = "a",
+                         .device = "cpu:0",
+                         .color = Qt::blue,
+                         .samples = {{0, 0.5}, {5, 0.6}}}},
+                       0, 5, "time / s");
+        const auto beginning = [&] { return lanes.grab().toImage().copy(0, 0, 40, 14); };
+        lanes.setMeanHead({});
+        const QImage without = beginning();
+        lanes.setMeanHead(QString(80, u'm'));
+        QVERIFY(beginning() != without);
     }
 
     void ticksAreFewAndRound() {
@@ -297,6 +335,61 @@ private Q_SLOTS:
         }
     }
 
+    void howManyPointsAreShownIsWrittenFromItsBeginningInANarrowChart() {
+        LineChart chart(m_theme, "loss");
+        QList<QPointF> points;
+        for (int i = 0; i < 10'000; ++i)
+            points.append({double(i), 1.0 + 0.1 * std::sin(i)});
+        chart.setAxisTitles("epoch of the training, counted from one", "loss");
+        chart.setLines({line("a", points)});
+        chart.resize(240, 200);
+        chart.show();
+        const auto isWrittenLeftOfThePlot = [&] {
+            const QRect plot = chart.chart()->plotArea().toRect();
+            const QImage image = chart.grab().toImage();
+            for (int y = std::max(0, plot.top() - 20); y < plot.top() - 10; ++y)
+                for (int x = 0; x < plot.left() - 4; ++x)
+                    if (image.pixelColor(x, y) != m_theme.palette().surface)
+                        return true;
+            return false;
+        };
+        QTRY_VERIFY(isWrittenLeftOfThePlot());
+    }
+
+    void theNameAtALinesEndHasTheLinesStyle() {
+        LineChart chart(m_theme, "duration");
+        chart.resize(600, 300);
+        chart.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&chart));
+        const auto nameOf = [&](Qt::PenStyle style) {
+            LineData repeat = line("baseline", {{1, 2}, {2, 3}});
+            repeat.style = style;
+            chart.setLines({repeat});
+            const int left = int(chart.chart()->plotArea().right()) + 4; // where no curve is
+            return chart.grab().toImage().copy(left, 0, chart.width() - left, chart.height());
+        };
+        (void)nameOf(Qt::SolidLine);
+        QTest::qWait(50); // the plot has its place
+        QCOMPARE(nameOf(Qt::SolidLine), nameOf(Qt::SolidLine));
+        QVERIFY(nameOf(Qt::DashLine) != nameOf(Qt::SolidLine));
+    }
+
+    void aSingleNameThatFindsNoRoomIsLeftOutAndManyAreListed() {
+        const QSize size(600, 300);
+        const QString lengthy(60, u'x');
+        DrawnLines lines;
+        lines.set({line(lengthy, {{0, 1}, {1, 2}})});
+        QVERIFY2(endNames(lines, size, 0).width < size.width() / 4, "the figure alone");
+        lines.set({line(lengthy, {{0, 1}, {1, 2}}), line("baseline", {{0, 1}, {1, 2}})});
+        QCOMPARE(endNames(lines, size, 0).width, size.width() * 2 / 5);
+        QVERIFY(!endNames(lines, size, 0).listed);
+        QList<LineData> many;
+        for (int i = 0; i < 40; ++i)
+            many.append(line(QStringLiteral("run %1").arg(i), {{0, 1}, {1, 2}}));
+        lines.set(many);
+        QVERIFY(endNames(lines, size, 0).listed);
+    }
+
     void anInfiniteLossDoesNotBreakTheAxes() {
         LineChart chart(m_theme, "loss");
         chart.resize(600, 300);
@@ -332,6 +425,12 @@ private Q_SLOTS:
             if (action->text() == "Copy data")
                 action->trigger();
         QCOMPARE(QApplication::clipboard()->text(), QString("series\tepoch\tloss\nDDP\t1\t0.5\nDDP\t2\t0.25\n"));
+    }
+
+    void copiedNumbersHaveNoGroupsThatASpreadsheetCouldMisread() {
+        const core::TextTable table{{"Run", "Samples/s"}, {false, true}, {{"a of 1,000", "21,200 (17,600-30,000)"}}};
+        const std::unique_ptr<QMimeData> mime(mimeOf(table));
+        QCOMPARE(mime->text(), QStringLiteral("Run\tSamples/s\na of 1,000\t21200 (17600-30000)\n"));
     }
 
     void picturesAreSavedAsPngAndSvgAndRefusedOtherwise() {

@@ -202,6 +202,21 @@ private Q_SLOTS:
                                      QStringLiteral("2(N-1)K/N"), QStringLiteral("2(N-1)K")}));
     }
 
+    void theFiguresAtTheEndsOfTheBandwidthsHaveTheUnitOfTheirAxis() {
+        core::LabRecord record = lab();
+        record.rows.back().busbwBytesS = 405e6; // of the server
+        const QList<LineData> lines = bandwidthLines(record, 2);
+        QCOMPARE(lines.size(), qsizetype(4));
+        for (const LineData &line : lines) {
+            QVERIFY2(line.textAtEnd().endsWith(QStringLiteral(" GB/s")), qPrintable(line.textAtEnd()));
+            if (line.key == u"server_all_reduce")
+                QCOMPARE(line.textAtEnd(), QStringLiteral("0.405 GB/s"));
+        }
+        QCOMPARE(core::schedulingText(record), std::string("batch scheduling"));
+        record.scheduling = "other";
+        QCOMPARE(core::schedulingText(record), std::string("usual scheduling"));
+    }
+
     void theFitsErrorsAreOfTheSizesInTheirHead() {
         core::LabRecord record = lab();
         for (core::LabRow &row : record.rows)

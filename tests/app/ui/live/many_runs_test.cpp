@@ -89,6 +89,10 @@ private Q_SLOTS:
         QCOMPARE(toldApart(alike, metrics, width(alike[1])), alike); // there is room for all of it
         const QStringList repeats = {"DDP (2), 4 workers #1", "DDP (2), 4 workers #2"};
         QCOMPARE(toldApart(repeats, metrics, 50), repeats); // a number alone names no run
+        const QString cut = elidedName("…8 micro-batches of 4 samples each", metrics, width("…8 micro-batches"));
+        QVERIFY2(cut.startsWith(QStringLiteral("…8 micro")) && cut.endsWith(u'…'), qPrintable(cut));
+        QCOMPARE(nameLines("train_cifar_resnet_variation.py", metrics, width("train_cifar_resnet_") + 1),
+                 QStringList({"train_cifar_resnet_", "variation.py"}));
         const QString han = QStringLiteral("分布式数据并行两个设备四个加载线程");
         const QStringList lines = nameLines(han, metrics, width(han) * 0.6);
         QCOMPARE(lines.size(), 2);
@@ -158,7 +162,7 @@ private Q_SLOTS:
             phases.setBars(QList<PhaseBar>(8, {label, Qt::gray, {{"forward", 0.01}}, {}, {QStringLiteral("a"), name}}));
             return phases.minimumSizeHint().height();
         };
-        QCOMPARE(heightOf(full, full) - heightOf(brief, brief), 8 * 10);
+        QCOMPARE(heightOf(full, full) - heightOf(brief, brief), 8 * 14);
         QCOMPARE(heightOf(full, full + QStringLiteral(" rank 0")), heightOf(brief, brief)); // its ranks share the name
         LaneView lanes(m_theme, QStringLiteral("devices"));
         const auto laneHeight = [&](const QString &name) {

@@ -4,6 +4,7 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QImage>
+#include <QSplitter>
 
 #include <set>
 
@@ -110,6 +111,21 @@ private Q_SLOTS:
             QVERIFY2(changed >= 2 * (seen.width() + seen.height()),
                      qPrintable(QStringLiteral("%1: %2 pixels").arg(nameOf(widget)).arg(changed)));
         }
+    }
+
+    void theFocusInAPageOfPanesAddsNoPane() {
+        m_window->showPage(Page::Live);
+        auto *panes = m_window->findChild<QSplitter *>(QStringLiteral("pageBody"));
+        QVERIFY(panes);
+        const int count = panes->count();
+        int focused = 0;
+        for (QWidget *widget : panes->findChildren<QWidget *>())
+            if (takesTab(widget)) {
+                widget->setFocus(Qt::TabFocusReason);
+                QCOMPARE(panes->count(), count);
+                ++focused;
+            }
+        QVERIFY(focused > 3);
     }
 
     void everyChartReadsItsValues() {

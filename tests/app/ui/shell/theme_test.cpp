@@ -31,6 +31,10 @@ private Q_SLOTS:
         QVERIFY(contrastRatio(p.accent, p.onAccent) >= 7);
         for (const QColor &ground : {p.window, p.surface, p.raised, p.selection})
             QVERIFY2(contrastRatio(ground, p.accent) >= 3, "the focus is seen on every surface");
+        for (const QColor &ground : {p.window, p.surface})
+            QVERIFY2(contrastRatio(ground, controlBorder(p)) >= 3, "so is an unticked box");
+        QVERIFY(contrastRatio(p.selection, mutedInRow(p, true)) >= 4.5);
+        QCOMPARE(mutedInRow(p, false), p.textMuted);
     }
 
     void everyMethodHasItsOwnColourAndItIsTheSameInBothThemes() {
@@ -66,6 +70,7 @@ private Q_SLOTS:
         theme.setMode(ThemeMode::System);
         QVERIFY(qApp->styleSheet().contains(theme.palette().surface.name()));
         QVERIFY2(!qApp->styleSheet().contains(QLatin1Char('@')), "a colour token was left in the style sheet");
+        QVERIFY(qApp->styleSheet().contains(controlBorder(theme.palette()).name()));
     }
 
     void everyPressOfTheThemesButtonFromTheSystemsColoursIsSeen() {
