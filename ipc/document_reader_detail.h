@@ -36,6 +36,7 @@ inline constexpr auto listLimits = std::to_array<ListLimit>({{"machines", std::s
                                                              {"known", 512}, // keys of a configuration
                                                              {"flags", mostFlags},
                                                              {"per_class_accuracy", 10'000},
+                                                             {"class_names", 10'000},
                                                              {"warnings", 1'000}});
 inline std::size_t mostItems(std::string_view key) {
     const auto limit = std::ranges::find(listLimits, key, &ListLimit::key);

@@ -19,6 +19,7 @@
 #include "ipc/list_in_words.h"
 #include "ipc/nearest_word.h"
 #include "ipc/printable.h"
+#include "ipc/run_config.h"
 
 namespace lockstep {
 namespace {
@@ -203,6 +204,10 @@ ModelFacts factsOf(const ModelSpec &model) {
             .parameters = model.parameters,
             .layers = model.layers,
             .layerNames = {}};
+}
+
+bool hasSizesOfFolder(const RunConfig &config) {
+    return !config.bertDir.empty() && knowsKey(config.model, "bert_dir") && !isModelFile(config.model);
 }
 
 Result<std::optional<ModelFacts>> modelFacts(std::string_view model) {

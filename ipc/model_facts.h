@@ -51,6 +51,8 @@ struct ModelFacts {
 [[nodiscard]] Result<void> checkModelFile(std::string_view model);
 
 struct RunConfig;
+/// Whether a folder, bert_dir, says what sizes the model has, and not its row: layers and parameters are then unknown here.
+[[nodiscard]] bool hasSizesOfFolder(const RunConfig &config);
 /// Why the stages of `devices` devices in pipelines can't share out the model's layers; all mistakes at once.
 [[nodiscard]] std::vector<Error> checkLayers(const RunConfig &config, int devices, const ModelFacts &model);
 

@@ -48,7 +48,7 @@ struct RunConfig {
     std::int64_t batchSize = 64;     ///< global: each rank (or DP replica) takes batchSize / devices
     std::int64_t batchPerDevice = 0; ///< > 0: weak scaling; excludes an explicit batchSize
     double lr = 0.01;
-    std::string lrRule = "none";         ///< none | linear (lr × devices)
+    std::string lrRule = "none";         ///< none | linear (lr × batchParts())
     std::string lrSchedule = "constant"; ///< constant | linear (down to 0 after the last step)
     std::int64_t warmupSteps = 0;        ///< first steps in which the learning rate grows from 0
     double clipGradNorm = 0;             ///< gradients longer than this, as one vector, are shortened to it; 0: never

@@ -139,7 +139,7 @@ void checkStages(const RunConfig &config, const std::optional<ModelFacts> &model
         report.add(layers.error());
     if (!model)
         return;
-    if (!config.bertDir.empty() && knowsKey(config.model, "bert_dir") && !isModelFile(config.model))
+    if (hasSizesOfFolder(config))
         return; // its folder says how many layers it has: makeStrategy() asks
     for (Error &error : checkLayers(config, devices, *model))
         report.add(std::move(error));

@@ -289,7 +289,9 @@ std::vector<FieldSpec> trainingRows() {
         row<Real<"lr", &C::lr, Range::Positive>>("lr", "Learning rate", "Step size of the optimizer.", FieldType::Real,
                                                  Main, {.inEffect = effectiveLrText, .fixedOnResume = true}),
         choiceRow<Choice<"lr_rule", &C::lrRule, lrRules>>(
-            "lr_rule", "Learning rate rule", "none keeps the learning rate; linear multiplies it by the devices.",
+            "lr_rule", "Learning rate rule",
+            "none keeps the learning rate; linear multiplies it by the devices, in pipeline by the pipelines, that "
+            "share out a batch.",
             Training, lrRules, {.inEffect = inAnotherField, .fixedOnResume = true}),
         choiceRow<Choice<"lr_schedule", &C::lrSchedule, lrSchedules>>(
             "lr_schedule", "Learning rate schedule",

@@ -111,6 +111,7 @@ template <class Keys, Is<Summary> S> void describe(Keys &keys, S &summary, const
     keys("run_time_s", summary.runTimeS);
     keys("test_accuracy", summary.testAccuracy);
     keys("per_class_accuracy", summary.perClassAccuracy);
+    keys.sparse("class_names", summary.classNames);
     keys.numbers("phases_s", summary.phasesS);
     keys("parameters_sha256", summary.parametersSha256);
     keys("peak_rss_bytes", summary.peakRssBytes);

@@ -203,6 +203,7 @@ struct Summary {
     std::optional<double> runTimeS;           ///< launch to exit
     std::optional<double> testAccuracy;       ///< 0..1
     std::vector<double> perClassAccuracy;
+    std::vector<std::string> classNames; ///< of texts: their labels; empty: classes are called by their numbers
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     std::string parametersSha256;
     std::optional<double> peakRssBytes;     ///< summed over the ranks

@@ -57,6 +57,13 @@ private Q_SLOTS:
                                   {"method", "ps-async"},
                                   {"server_devices", "1"}}),
                  std::string("0.5"));
+        QCOMPARE(effective("lr", {{"lr", "0.25"},
+                                  {"lr_rule", "linear"},
+                                  {"batch_per_device", "32"},
+                                  {"devices", "0,1"},
+                                  {"method", "pipeline"}}),
+                 std::string("0.25")); // the two devices are one pipeline
+        QVERIFY(findField("lr_rule")->help.find("in pipeline by the pipelines") != std::string_view::npos);
         QCOMPARE(effective("threads", {{"cores_per_device", "3"}}), std::string("3"));
         QCOMPARE(effective("threads", {{"cores_per_device", "3"}, {"threads", "1"}}), std::string("1"));
         QCOMPARE(effective("threads", {{"device", "cuda"}}), std::string());

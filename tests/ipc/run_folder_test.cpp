@@ -52,6 +52,7 @@ Summary sampleSummary() {
     summary.runTimeS = 10.5;
     summary.testAccuracy = 0.8812;
     summary.perClassAccuracy = {0.8, 1.0};
+    summary.classNames = {"bad", "good"};
     summary.phasesS = {{"load", 0.5}, {"backward", 3.25}};
     summary.parametersSha256 = "ab12";
     summary.peakRssBytes = 4e8;
@@ -190,7 +191,7 @@ private Q_SLOTS:
         QCOMPARE(toJson(*back), toJson(summary));
         QVERIFY(back->epochs == summary.epochs);
         QVERIFY(back->firstEpoch == 2 && back->amidEpoch);
-        QVERIFY(back->phasesS == summary.phasesS);
+        QVERIFY(back->phasesS == summary.phasesS && back->classNames == summary.classNames);
         QVERIFY(back->seed == summary.seed && back->lr == summary.lr && back->oversubscribed);
         QVERIFY(back->copies == summary.copies && back->cudaGraph);
         const auto keys = QJsonDocument::fromJson(QByteArray::fromStdString(toJson(summary))).object().keys();

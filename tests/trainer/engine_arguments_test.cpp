@@ -67,6 +67,7 @@ TEST_SUITE("engine_arguments") {
         REQUIRE(help.has_value());
         for (const FieldSpec &field : runConfigFields())
             CHECK(help->text.find(flagOf(field)) != std::string::npos);
+        CHECK(help->text.find("[on; --decay-biases=false turns it off]") != std::string::npos);
     }
 
     TEST_CASE("bad arguments are refused with one sentence and exit code 2") {

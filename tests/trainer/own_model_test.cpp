@@ -104,15 +104,50 @@ class Words(nn.Module):
     def forward(self, tokens):
         return self.head(self.words(tokens).sum(1))
 
+class After(nn.Module):  # of a vocabulary whose [PAD] is token 1
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(40, 8, padding_idx=1)
+        self.head = nn.Linear(8, 3)
+    def forward(self, tokens):
+        if not bool((tokens != 1).any(1).all()):
+            raise ValueError("a text of padding alone")
+        return self.head(self.words(tokens).sum(1))
+
+class Functional(Plain):
+    def forward(self, x):
+        return self.tail(F.dropout(self.head(self.flat(x)), 0.5, self.training))
+
+class Still(nn.Module):  # computes the same in both modes, as it should
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(784, track_running_stats=False)
+        self.none = nn.Dropout(0.0)
+        self.head = nn.Linear(784, 10)
+    def forward(self, x):
+        return self.head(self.none(self.norm(torch.flatten(x, 1))))
+
+class Skipping(Still):  # draws in both modes, and uses it in training alone
+    def forward(self, x):
+        drawn = float(torch.rand([1]))
+        x = self.norm(torch.flatten(x, 1))
+        if self.training and drawn < 0.9:
+            x = torch.dropout(x, 0.5, True)
+        return self.head(x)
+
 torch.manual_seed(3)
 for name, kind in [("plain", Plain), ("normed", Normed), ("dropping", Dropping), ("bare", Bare), ("tied", Tied),
                    ("unused", Unused), ("pair", Pair), ("fixed", Fixed), ("narrow", Narrow), ("words", Words),
-                   ("five", Five)]:
+                   ("five", Five), ("after", After), ("skipping", Skipping)]:
     module = kind()
     torch.jit.script(module).save(name + ".pt")
     with open(name + ".state", "w") as file:
         file.writelines(f"{key} {str(value.dtype)}\n" for key, value in sorted(module.state_dict().items()))
 torch.jit.trace(Plain(), torch.zeros(2, 1, 28, 28)).save("traced.pt")
+for name, kind in [("normed", Normed), ("dropping", Dropping), ("functional", Functional), ("still", Still)]:
+    for mode in (True, False):
+        module = torch.jit.trace(kind().train(mode), torch.zeros(2, 1, 28, 28), check_trace=False)
+        module.save(name + ("-traced-training.pt" if mode else "-traced-evaluating.pt"))
 torch.jit.freeze(torch.jit.script(Plain().eval())).save("frozen.pt")
 torch.save(Plain().state_dict(), "weights.pt")
 open("broken.pt", "w").write("no module")
@@ -391,6 +426,8 @@ TEST_SUITE("own_model") {
         const std::string three = "--model=" + modules->describe("words", description + "3}");
         CHECK(lastTensors(0, both(common, Flags{three})).tensors.size() == 3);
         CHECK(readSummary(folder / "s").testAccuracy == 1);
+        const std::vector<std::string> labels{"no", "well", "yes"};
+        CHECK(readSummary(folder / "s").classNames == labels);
         CHECK(lastTensors(2, both(common, Flags{three, "--method=ddp"})).tensors.size() == 3);
         const Flags four = both(common, Flags{"--model=" + modules->describe("words", description + "4}")});
         CHECK(refusalOf(four, 0).find("says 4 classes, and the data have 3; use other data") != std::string::npos);
@@ -400,6 +437,12 @@ TEST_SUITE("own_model") {
         REQUIRE(asked.code == 0);
         CHECK(nlohmann::json::parse(asked.out).at("train_samples") == 270);
         CHECK(refusalOf(both(four, Flags{"--model-costs=4"}), 0).find("and the data have 3") != std::string::npos);
+        // What is tried before training is not of padding alone, whichever token that is.
+        writeFile(folder / "vocab.txt", "[UNK]\n[PAD]\n[CLS]\n[SEP]\n[MASK]\nbad\nso\ngood\nvery\n");
+        writeFile(folder / "config.json",
+                  R"({"model_type": "bert", "vocab_size": 40, "max_position_embeddings": 16, "pad_token_id": 1})");
+        const std::string after = "--model=" + modules->describe("after", description + "3}");
+        CHECK(lastTensors(0, both(common, Flags{after})).tensors.size() == 3);
     }
 
     TEST_CASE("dropout under DP on CPU devices is warned of, and trained") {
@@ -412,6 +455,30 @@ TEST_SUITE("own_model") {
         CHECK(ended.err.find("draws random numbers") != std::string::npos);
         CHECK(trainAlone({"--model=" + modules->images("dropping", twoStages)}).err.find("draws random numbers") ==
               std::string::npos);
+    }
+
+    TEST_CASE("dropout and BatchNorm that a trace keeps in one mode are refused; what should be alike in both trains") {
+        const Modules *modules = Modules::get();
+        if (!modules)
+            return;
+        const std::pair<const char *, const char *> traces[] = {
+            {"normed-traced-training", "the BatchNorm first.1 of normed-traced-training"},
+            {"normed-traced-evaluating", "the BatchNorm first.1 of normed-traced-evaluating"},
+            {"dropping-traced-training", ".pt draws random numbers in evaluation, too"},
+            {"dropping-traced-evaluating", "the dropout first.2 of dropping-traced-evaluating"},
+            {"functional-traced-training", ".pt draws random numbers in evaluation, too"},
+            {"functional-traced-evaluating", "the dropout of functional-traced-evaluating"}};
+        for (const auto &[name, sentence] : traces) {
+            const std::string said = refusalOf({"--model=" + modules->images(name)}, 0);
+            CAPTURE(said);
+            CHECK(said.find(sentence) != std::string::npos);
+            CHECK(said.find("; save it in Python with torch.jit.script(model).save(") != std::string::npos);
+        }
+        for (const char *name : {"still-traced-training", "still-traced-evaluating", "skipping", "dropping"}) {
+            const Ended ended = trainAlone({"--model=" + modules->images(name)});
+            CAPTURE(ended.err);
+            CHECK(ended.code == 0);
+        }
     }
 
     TEST_CASE(

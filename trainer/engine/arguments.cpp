@@ -36,7 +36,10 @@ std::string helpOf(const FieldSpec &field) {
             help += " " + std::string(choice);
         help += ".";
     }
-    if (const std::string value = field.get(RunConfig()); !value.empty() && field.type != FieldType::Switch)
+    const std::string value = field.get(RunConfig());
+    if (field.type == FieldType::Switch)
+        help += value == "true" ? " [on; " + flagOf(field) + "=false turns it off]" : "";
+    else if (!value.empty())
         help += " [" + value + "]";
     return help;
 }

@@ -26,7 +26,9 @@ Result<std::string> modelCostsJson(const RunConfig &config, const std::vector<st
     const SampleSpec sample = data->train.spec.sample;
     const torch::Dtype type = config.precision == "fp64" ? torch::kFloat64 : torch::kFloat32;
     if (isModelFile(config.model))
-        if (const auto trial = tryScriptModel(config.model, sample.classes, torch::kCPU, type); !trial)
+        if (const auto trial =
+                tryScriptModel(config.model, sample.classes, data->train.texts.padding(), torch::kCPU, type);
+            !trial)
             return fail(trial.error());
     const auto model =
         makeModel(config.model, {.dropout = config.dropout,

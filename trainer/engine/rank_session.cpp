@@ -125,7 +125,8 @@ Result<void> tryModelFile(Session &session) {
     const RunConfig &config = session.config;
     if (!isModelFile(config.model))
         return {};
-    const auto trial = tryScriptModel(config.model, session.train.spec.sample.classes, session.device(), session.dtype);
+    const auto trial = tryScriptModel(config.model, session.train.spec.sample.classes, session.train.texts.padding(),
+                                      session.device(), session.dtype);
     if (!trial)
         return fail(trial.error());
     if (trial->drawsNumbers && hasReplicas(specOf(config.method)) && session.device().is_cpu() &&

@@ -14,8 +14,10 @@
 #include <utility>
 
 #include "ipc/alerts.h"
+#include "ipc/class_limit.h"
 #include "ipc/logging.h"
 #include "ipc/phase_sums.h"
+#include "ipc/printable.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/settings_summary.h"
@@ -428,6 +430,9 @@ Summary Training::summary() {
     if (m_lastEval) {
         summary.testAccuracy = m_lastEval->accuracy;
         summary.perClassAccuracy = m_lastEval->perClassAccuracy;
+        if (!summary.perClassAccuracy.empty())
+            for (const std::string &label : s.train.classNames)
+                summary.classNames.push_back(cutText(label, longestClassName));
     }
     summary.phasesS = specOf(s.config.method).splitsModel ? meanPhases(phases) : phases[slowest];
     std::vector<torch::Tensor> parameters;

@@ -2,11 +2,14 @@
 #include "trainer/models/script_model.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
 
-#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/torch.h>
@@ -21,6 +24,10 @@ using Script = torch::jit::Module;
 
 Error scriptError(const std::string &what, const std::string &wayOut) {
     return Error::badArgument(what, wayOut, "model");
+}
+
+std::string toScriptIt(const ModelFacts &facts) {
+    return "save it in Python with torch.jit.script(model).save(\"" + facts.title + "\")";
 }
 
 /// Calls it with TorchScript's optimizer off, which is a setting of the thread.
@@ -77,6 +84,46 @@ private:
 
 using LoadedScript = Result<std::shared_ptr<ScriptModel>>;
 
+/// "dropout" or "BatchNorm" if the operation, of that module, has it in one mode only: a trace keeps the mode of its moment as a
+/// constant, where a script asks `training`. Dropout that always draws is drawFault()'s.
+std::string_view traceOfOneMode(const torch::jit::Node &node, const Script &module) {
+    constexpr std::array<std::string_view, 4> dropouts{"dropout", "feature_dropout", "alpha_dropout",
+                                                       "feature_alpha_dropout"};
+    if (!node.kind().is_aten())
+        return {};
+    const std::string_view kind = node.kind().toUnqualString();
+    const auto constant = [&node](const char *input) { return torch::jit::toIValue(node.namedInput(input)); };
+    if (kind == "batch_norm") {
+        const auto means = constant("running_mean"), trains = constant("training");
+        if (!trains || (means && means->isNone())) // without running means both modes are one
+            return {};
+        // A frozen one, which has no such count, is meant to evaluate always.
+        const bool counts = module.hasattr("num_batches_tracked") && module.attr("num_batches_tracked").isTensor();
+        return trains->toBool() || counts ? "BatchNorm" : std::string_view();
+    }
+    if (std::ranges::find(dropouts, kind) == dropouts.end())
+        return {};
+    const auto rate = constant("p"), trains = constant("train");
+    const bool neverDrops = trains && !trains->toBool() && rate && rate->isDouble() && rate->toDouble() > 0;
+    return neverDrops ? "dropout" : std::string_view();
+}
+
+std::optional<Error> modeFault(const Script &module, const ModelFacts &facts) {
+    for (const auto &part : module.named_modules()) {
+        const auto forward = part.value.find_method("forward");
+        if (!forward)
+            continue;
+        const auto graph = forward->graph();
+        for (const torch::jit::Node *node : graph->nodes()) // not in branches, which a trace has none of
+            if (const std::string_view what = traceOfOneMode(*node, part.value); !what.empty())
+                return scriptError("the " + std::string(what) + (part.name.empty() ? "" : " " + part.name) + " of " +
+                                       facts.title +
+                                       " does the same in training and in evaluation, as torch.jit.trace keeps it",
+                                   toScriptIt(facts));
+    }
+    return {};
+}
+
 /// Why a module can't be trained, as far as it can be seen without calling it.
 std::optional<Error> faultOf(const Script &module, const ModelFacts &facts) {
     std::map<const void *, std::string> seen;
@@ -97,7 +144,7 @@ std::optional<Error> faultOf(const Script &module, const ModelFacts &facts) {
             return scriptError(facts.title + " has no submodule " + cutText(name, 200) +
                                    ", which its description names as a layer",
                                "correct \"layers\" there");
-    return {};
+    return modeFault(module, facts);
 }
 
 LoadedScript loadScript(const std::string &file) {
@@ -107,7 +154,7 @@ LoadedScript loadScript(const std::string &file) {
     if (!described)
         return fail(described.error());
     const ModelFacts &facts = **described;
-    const std::string wayOut = "save it in Python with torch.jit.script(model).save(\"" + facts.title + "\")";
+    const std::string wayOut = toScriptIt(facts);
     try {
         const Script module = torch::jit::load(file, c10::Device(c10::DeviceType::CPU));
         if (auto fault = faultOf(module, facts))
@@ -121,8 +168,9 @@ LoadedScript loadScript(const std::string &file) {
     }
 }
 
-torch::Tensor trialInput(const SampleSpec &sample, c10::Device device, torch::Dtype dtype) {
-    constexpr int samples = 2, tokens = 8, word = 1; // any but the padding, 0
+torch::Tensor trialInput(const SampleSpec &sample, std::int64_t padding, c10::Device device, torch::Dtype dtype) {
+    constexpr int samples = 2, tokens = 8;
+    const int word = padding == 1 ? 0 : 1; // any but the padding
     if (sample.values == Values::Text)
         return torch::full({samples, tokens}, word, torch::TensorOptions(torch::kInt64).device(device));
     std::vector<std::int64_t> sizes{samples};
@@ -156,6 +204,34 @@ std::optional<Error> layerFault(const ScriptModel &model, const ModelFacts &fact
                        "name all submodules that are called, in their order, or leave \"layers\" out");
 }
 
+/// By more than rounding, which computing twice may change.
+bool differClearly(const torch::Tensor &one, const torch::Tensor &other) {
+    constexpr double share = 1e-3;
+    return (one - other).abs().max().item<double>() > share * one.abs().max().item<double>();
+}
+
+/// Dropout that was traced in training draws in evaluation, too. What is drawn without effect, such as whether to skip a layer in
+/// training, is no fault.
+std::optional<Error> drawFault(ScriptModel &model, const ModelFacts &facts, const torch::Tensor &input) {
+    const torch::NoGradGuard withoutGradients;
+    model.eval();
+    const at::Generator &generator = at::globalContext().defaultGenerator(input.device());
+    constexpr std::uint64_t seed = 1;
+    torch::manual_seed(seed);
+    const torch::Tensor before = generator.get_state(), first = model.whole(input);
+    if (torch::equal(before, generator.get_state()))
+        return {};
+    torch::manual_seed(seed);
+    const torch::Tensor again = model.whole(input);
+    torch::manual_seed(seed + 1);
+    const torch::Tensor other = model.whole(input);
+    if (differClearly(first, again) || !differClearly(first, other)) // then it isn't the draws that change it
+        return {};
+    return scriptError(facts.title + " draws random numbers in evaluation, too, as dropout does that was saved by "
+                                     "torch.jit.trace in training",
+                       toScriptIt(facts));
+}
+
 std::string layerSentence(const std::exception &error) {
     const auto *torchs = dynamic_cast<const c10::Error *>(&error);
     return torchSentence(torchs ? torchs->what_without_backtrace() : error.what());
@@ -163,7 +239,7 @@ std::string layerSentence(const std::exception &error) {
 
 Result<ScriptTrial> tryScript(ScriptModel &model, const ModelFacts &facts, int classes, const torch::Tensor &input) {
     constexpr std::uint64_t seed = 1; // dropout must draw the same for both
-    const at::Generator &generator = at::detail::getDefaultCPUGenerator();
+    const at::Generator &generator = at::globalContext().defaultGenerator(input.device());
     torch::manual_seed(seed);
     const torch::Tensor before = generator.get_state();
     const torch::Tensor whole = model.whole(input);
@@ -192,6 +268,8 @@ Result<ScriptTrial> tryScript(ScriptModel &model, const ModelFacts &facts, int c
         if (!item.value().grad().defined())
             return fail(scriptError("the parameter " + item.key() + " of " + facts.title + " gets no gradient",
                                     "remove it, or use it for what the module puts out"));
+    if (auto fault = drawFault(model, facts, input))
+        return fail(std::move(*fault));
     return trial;
 }
 
@@ -204,7 +282,8 @@ Result<std::shared_ptr<Model>> loadScriptModel(const std::string &file) {
     return std::shared_ptr<Model>(std::move(*loaded));
 }
 
-Result<ScriptTrial> tryScriptModel(const std::string &file, int classes, c10::Device device, torch::Dtype dtype) {
+Result<ScriptTrial> tryScriptModel(const std::string &file, int classes, std::int64_t padding, c10::Device device,
+                                   torch::Dtype dtype) {
     auto loaded = loadScript(file);
     if (!loaded)
         return fail(loaded.error());
@@ -227,7 +306,7 @@ Result<ScriptTrial> tryScriptModel(const std::string &file, int classes, c10::De
     try {
         model.to(device, dtype);
         model.train(true);
-        return tryScript(model, facts, classes, trialInput(facts.sample, device, dtype));
+        return tryScript(model, facts, classes, trialInput(facts.sample, padding, device, dtype));
     } catch (const c10::Error &error) {
         return refusal(error.what_without_backtrace());
     } catch (const std::exception &error) {

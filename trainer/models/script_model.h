@@ -24,8 +24,9 @@ struct ScriptTrial {
 
 /// Loads the module and trains two samples with it, on the device and in the precision given: it takes such samples, puts out one
 /// number for each of `classes`, every parameter gets a gradient, the layers in its description are the whole of it, and the
-/// description's number of parameters is true. Draws from torch's default generators.
-[[nodiscard]] Result<ScriptTrial> tryScriptModel(const std::string &file, int classes, c10::Device device,
-                                                 torch::Dtype dtype);
+/// description's number of parameters is true; in evaluation it draws nothing that changes what it puts out. `padding`: the token that
+/// fills texts up. Draws from torch's default generators.
+[[nodiscard]] Result<ScriptTrial> tryScriptModel(const std::string &file, int classes, std::int64_t padding,
+                                                 c10::Device device, torch::Dtype dtype);
 
 } // namespace lockstep::trainer

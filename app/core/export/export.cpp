@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/compare/result_columns.h"
+#include "analysis/compare/row_figures.h"
 #include "analysis/compare/verdict.h"
 #include "base/markdown_text.h"
 #include "base/whole_file.h"
@@ -57,13 +58,11 @@ std::string metricKey(const std::string &name) {
 
 std::string resultsCsv(const ResultTable &table) {
     std::string out;
-    std::size_t classes = 0;
-    for (const ResultRow &row : table.rows)
-        classes = std::max(classes, row.perClassAccuracy.size());
+    const std::vector<std::string> classes = classHeadings(table);
     for (const ResultColumn &column : resultColumns())
         out += (out.empty() ? "" : ",") + csvField(column.key);
-    for (std::size_t i = 0; i < classes; ++i)
-        out += ",accuracy_class_" + std::to_string(i);
+    for (const std::string &name : classes)
+        out += "," + csvField("accuracy_class_" + name);
     const std::vector<std::string> metrics = metricNames(table);
     for (const std::string &name : metrics)
         out += "," + csvField(metricKey(name));
@@ -72,7 +71,7 @@ std::string resultsCsv(const ResultTable &table) {
         std::string line;
         for (const ResultColumn &column : resultColumns())
             line += (&column == resultColumns().data() ? "" : ",") + csvText(column.value(row));
-        for (std::size_t i = 0; i < classes; ++i)
+        for (std::size_t i = 0; i < classes.size(); ++i)
             line += "," + (i < row.perClassAccuracy.size() ? numberText(row.perClassAccuracy[i]) : std::string());
         for (const std::string &name : metrics)
             line += "," + (row.metrics.contains(name) ? numberText(row.metrics.find(name)->second) : std::string());
@@ -113,6 +112,8 @@ Json rowJson(const ResultRow &row) {
     json["augment"] = orNull(row.augment);
     json["runs"] = row.runs;
     json["per_class_accuracy"] = finite(row.perClassAccuracy);
+    if (!row.classNames.empty())
+        json["class_names"] = row.classNames;
     json["epochs"] = Json::array();
     for (const MergedEpoch &epoch : row.epochs) {
         Json one = {{"epoch", epoch.epoch}, {"duration_s", epoch.durationS}};

@@ -133,12 +133,12 @@ QVariant ResultModel::rowData(const ResultRow &row, int role) const {
 
 namespace {
 
-std::vector<TableColumn<ResultRow>> classColumns(std::size_t classes) {
+std::vector<TableColumn<ResultRow>> classColumns(const std::vector<std::string> &classes) {
     std::vector<TableColumn<ResultRow>> out = {
         {QStringLiteral("Run"),
          [](const ResultRow &row) { return TableCell::ofText(row.published ? row.name + " (published)" : row.name); }}};
-    for (std::size_t i = 0; i < classes; ++i)
-        out.push_back({QString::number(i), [i](const ResultRow &row) {
+    for (std::size_t i = 0; i < std::min(classes.size(), ClassAccuracyModel::mostClasses); ++i)
+        out.push_back({qs(classes[i]), [i](const ResultRow &row) {
                            if (i >= row.perClassAccuracy.size())
                                return TableCell::ofNumber(std::nullopt);
                            const double share = row.perClassAccuracy[i];
@@ -151,17 +151,14 @@ std::vector<TableColumn<ResultRow>> classColumns(std::size_t classes) {
 
 } // namespace
 
-ClassAccuracyModel::ClassAccuracyModel(QObject *parent) : TableModel(classColumns(0), parent) {}
+ClassAccuracyModel::ClassAccuracyModel(QObject *parent) : TableModel(classColumns({}), parent) {}
 
 void ClassAccuracyModel::setTable(const ResultTable &table) {
     std::vector<ResultRow> rows;
-    std::size_t classes = 0;
     for (const ResultRow &row : table.rows)
-        if (!row.perClassAccuracy.empty()) {
+        if (!row.perClassAccuracy.empty())
             rows.push_back(row);
-            classes = std::max(classes, row.perClassAccuracy.size());
-        }
-    resetTable(classColumns(std::min(classes, mostClasses)), std::move(rows));
+    resetTable(classColumns(classHeadings(table)), std::move(rows));
 }
 
 QVariant ClassAccuracyModel::rowData(const ResultRow &row, int role) const {

@@ -53,7 +53,8 @@ private:
     ResultTable m_table;
 };
 
-/// Test accuracy by class: one row per run, one column per class (0-9), after the name. Of many classes the first mostClasses.
+/// Test accuracy by class: one row per run; after its name one column per class, as classHeadings() calls it. Of many classes the first
+/// mostClasses.
 class ClassAccuracyModel : public TableModel<ResultRow> {
 public:
     static constexpr std::size_t mostClasses = 200; ///< a view looks at all columns for each

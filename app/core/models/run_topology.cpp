@@ -117,7 +117,7 @@ void addTrafficOf(const RunStore &run, Topology &topology) {
     if (specOf(config.method).traffic == Traffic::Stages)
         return addFlows(topology, toString(config.method), stageFlows(run, config));
     const bool isKnown = run.record()->claims.knows("model"); // else it is a script's own
-    const double numbers = isKnown ? gradientBytesOf(config.model).value_or(0) / sizeof(float) : 0;
+    const double numbers = isKnown ? gradientBytesOf(config).value_or(0) / sizeof(float) : 0;
     addTraffic(topology, toString(config.method), numbers * sentNumberBytes(config),
                hasServingDevices(config) ? ServerRanks{config.serverDevices, true} : ServerRanks{config.servers});
 }

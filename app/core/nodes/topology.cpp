@@ -168,4 +168,8 @@ std::optional<double> gradientBytesOf(std::string_view model) {
     return known ? std::optional(double(*(*facts)->parameters) * sizeof(float)) : std::nullopt;
 }
 
+std::optional<double> gradientBytesOf(const RunConfig &config) {
+    return hasSizesOfFolder(config) ? std::nullopt : gradientBytesOf(config.model);
+}
+
 } // namespace lockstep::core

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ipc/methods.h"
+#include "ipc/run_config.h"
 #include "nodes/doctor_snapshot.h"
 
 namespace lockstep::core {
@@ -81,5 +82,7 @@ void addFlows(Topology &topology, std::string_view method, std::vector<TopologyF
 
 /// Gradients of a model in fp32: 4 bytes × its parameters; nothing for a model that is not known.
 [[nodiscard]] std::optional<double> gradientBytesOf(std::string_view model);
+/// The same of a run's; nothing either where a folder says the model's sizes.
+[[nodiscard]] std::optional<double> gradientBytesOf(const RunConfig &config);
 
 } // namespace lockstep::core

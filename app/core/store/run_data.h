@@ -217,6 +217,7 @@ struct RunOutcome {
     /// It made a part of its first epoch only; `earlierS` has the time of the other part, where that of the epochs before is known.
     bool amidEpoch = false;
     std::vector<double> perClassAccuracy;
+    std::vector<std::string> classNames; ///< one for each of these; empty: classes are called by their numbers
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     /// Each rank's own, over the whole run, as far as frames reported it.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "ipc/alerts.h"
+#include "ipc/class_limit.h"
 #include "ipc/placement.h"
 #include "ipc/printable.h"
 #include "ipc/scalars.h"
@@ -35,6 +36,9 @@ void takeSummary(const Summary &summary, bool whole, RunOutcome &out) {
             return isShare(share) || std::isnan(share); // NaN: no sample of that class
         }))
         out.perClassAccuracy = summary.perClassAccuracy;
+    if (summary.classNames.size() == out.perClassAccuracy.size())
+        for (const std::string &name : summary.classNames)
+            out.classNames.push_back(cutText(name, longestClassName));
     // After a checkpoint they are of the epochs before it, too; where no epoch was made, of those alone.
     const bool madeSome = summary.epochs.empty() || out.firstEpoch <= summary.epochs.back().epoch;
     if (!summary.phasesS.empty() && ((out.firstEpoch == 1 && !out.amidEpoch) || (out.phasesS.empty() && madeSome)) &&

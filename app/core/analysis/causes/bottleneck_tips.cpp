@@ -146,7 +146,7 @@ void addBatch(const RunConfig &config, double seconds, const std::string &why, T
 
 /// Whether all gradients leave at once under that cap, so that it changes nothing.
 bool isOneBucket(const RepeatGroup &group, const RunConfig &config) {
-    const auto bytes = isScript(group) ? std::nullopt : gradientBytesOf(config.model);
+    const auto bytes = isScript(group) ? std::nullopt : gradientBytesOf(config);
     const double each = config.precision == "fp64" ? 2 : 1; // of fp32's bytes
     return bytes && *bytes * each <= std::min(firstBucketMb, config.bucketMb) * 1024 * 1024;
 }

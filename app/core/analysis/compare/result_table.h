@@ -62,6 +62,7 @@ struct ResultRow {
     std::optional<double> testAccuracy, finalLoss;            ///< medians
     MetricValues metrics;                                     ///< medians, over all ranks (ipc/metrics.h)
     std::vector<double> perClassAccuracy;                     ///< of the median run
+    std::vector<std::string> classNames;                      ///< RunOutcome's, likewise
     std::vector<DeviceUse> devicesUse;                        ///< each device, mean over epochs and repeats
     std::string utilisation;                                  ///< "cpu:0 97 %, cpu:1 95 %"
     std::string memory; ///< "cpu:0 412 MiB, cpu:1 298 MiB": the most of each device over all repeats

@@ -310,6 +310,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
             std::fabs(*run->testAccuracy - *row.testAccuracy) < std::fabs(*middle->testAccuracy - *row.testAccuracy))
             middle = run;
     row.perClassAccuracy = middle->perClassAccuracy;
+    row.classNames = middle->classNames;
     row.phasesS = meanPhasesOf(runs);
     row.hosts = middle->hosts.list();
     row.nodes = middle->nodes;
@@ -393,6 +394,25 @@ std::string pointsText(std::optional<double> difference) {
     const QString size = QString::number(std::fabs(*difference) * 100, 'f', 2);
     const std::string sign = size.toDouble() == 0 ? "" : *difference < 0 ? "−" : "+";
     return sign + size.toStdString();
+}
+
+std::vector<std::string> classHeadings(const ResultTable &table) {
+    std::size_t classes = 0;
+    const std::vector<std::string> *names = nullptr;
+    bool alike = true;
+    for (const ResultRow &row : table.rows) {
+        classes = std::max(classes, row.perClassAccuracy.size());
+        if (row.classNames.empty())
+            continue;
+        alike = alike && (!names || *names == row.classNames);
+        names = &row.classNames;
+    }
+    if (names && alike && names->size() == classes)
+        return *names;
+    std::vector<std::string> numbers;
+    for (std::size_t i = 0; i < classes; ++i)
+        numbers.push_back(std::to_string(i));
+    return numbers;
 }
 
 } // namespace lockstep::core

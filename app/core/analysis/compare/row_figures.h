@@ -31,4 +31,7 @@ void takePair(const PairJudgement &pair, ResultRow &row);
 [[nodiscard]] std::string signedText(std::optional<double> difference);
 [[nodiscard]] std::string pointsText(std::optional<double> difference);
 
+/// What the classes are called, as many as any row has: by their names where all rows that know them have the same, else by their numbers.
+[[nodiscard]] std::vector<std::string> classHeadings(const ResultTable &table);
+
 } // namespace lockstep::core

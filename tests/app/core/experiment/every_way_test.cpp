@@ -135,6 +135,16 @@ private Q_SLOTS:
         QCOMPARE(settingText(config, "model"), std::string("model net.pt"));
     }
 
+    void theParametersOfABertInAFolderAreUnknown() {
+        RunConfig config;
+        config.model = "bert";
+        QCOMPARE(gradientBytesOf(config).value_or(0), 4.0 * 22'714'371);
+        config.bertDir = "/nowhere/bert";
+        QVERIFY(!gradientBytesOf(config));
+        config.model = everyModel().front(); // a file, which takes the folder's vocabulary alone
+        QCOMPARE(gradientBytesOf(config).value_or(0), 4.0 * 29'738);
+    }
+
     void everyWay_data() {
         QTest::addColumn<int>("number");
         int number = 0;

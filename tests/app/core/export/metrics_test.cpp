@@ -15,6 +15,7 @@
 #include "core_support.h"
 #include "export/report.h"
 #include "export/tensorboard_writer.h"
+#include "models/result_model.h"
 #include "models/run_curves.h"
 #include "models/run_list_model.h"
 #include "store/run_outcome.h"
@@ -401,6 +402,32 @@ private Q_SLOTS:
         complete.table.rows.front().metrics = {{"hosts", 1}, {"accuracy_class_0", 2}};
         const std::string csv = exportResults(complete, ExportFormat::Csv);
         QVERIFY(has(csv, ",metric_accuracy_class_0,metric_hosts\r\n"));
+    }
+
+    void classesOfTextsAreCalledByTheirLabels() {
+        RunStore store(QStringLiteral("20260101T000000Z-00000001"));
+        take(store, chairs());
+        RunOutcome outcome = outcomeOf(store);
+        RunResult result = doneResult("20260101T000000Z-00000001", 1);
+        result.summary.emplace().classNames = {"1", "10", "2", "3", "4", "5", "6", "7", "8", "a, b"};
+        result.summary->perClassAccuracy.assign(10, 0.9);
+        store.setResult(result);
+        outcome.classNames = outcomeOf(store).classNames;
+        QCOMPARE(outcome.classNames.size(), std::size_t(10));
+        const std::vector<RunOutcome> outcomes = {outcome};
+        ResultTable table = resultTable(outcomes);
+        const std::string csv = exportResults(reportOf(table, outcomes, {}), ExportFormat::Csv);
+        QVERIFY2(has(csv, ",accuracy_class_1,accuracy_class_10,accuracy_class_2,"), csv.c_str());
+        QVERIFY2(has(csv, ",\"accuracy_class_a, b\","), csv.c_str());
+        const Json json = Json::parse(exportResults(reportOf(table, outcomes, {}), ExportFormat::Json));
+        QCOMPARE(json["rows"][0]["class_names"][1].get<std::string>(), std::string("10"));
+        ClassAccuracyModel classes;
+        classes.setTable(table);
+        QCOMPARE(classes.headerData(2, Qt::Horizontal).toString(), QStringLiteral("10"));
+        table.rows.push_back(table.rows.front());
+        table.rows.back().classNames.front() = "0"; // of other data
+        classes.setTable(table);
+        QCOMPARE(classes.headerData(2, Qt::Horizontal).toString(), QStringLiteral("1"));
     }
 
     void tensorBoardReadsIt() {

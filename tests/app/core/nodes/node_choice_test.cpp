@@ -141,6 +141,17 @@ private Q_SLOTS:
         QCOMPARE(linksLine(run), QStringLiteral("Links: all up"));
     }
 
+    void whatABertOfAnyFolderSendsIsUnknown() {
+        RunStore run(QStringLiteral("20260102T030405Z-00000001"));
+        RunRecord bert = record();
+        bert.config->model = "bert";
+        run.setRecord(bert);
+        QCOMPARE(topologyOf(run).links[0].bytesThere, 2.0 * 2 / 3 * 4 * 22'714'371);
+        bert.config->bertDir = "/models/large";
+        run.setRecord(bert);
+        QCOMPARE(topologyOf(run).links[0].bytesThere, 0.0);
+    }
+
     void whatTheStagesOfAPipelineSendEachOtherIsToldFromWhatEachOfThemSent() {
         RunStore run(QStringLiteral("20260102T030405Z-00000001"));
         RunRecord pipeline = record();
