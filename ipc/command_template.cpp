@@ -87,10 +87,11 @@ Result<std::string> configPlaceholder(const RunConfig &config, std::string_view 
     const FieldSpec *field = findField(name);
     if (field && !field->perProcess)
         return field->get(config);
+    const std::string near = nearestKey(name);
     return fail(
         Error::badArgument("there is no placeholder {" + std::string(name.substr(0, 60)) + "}",
-                           "did you mean {" + std::string(nearestKey(name)) +
-                               "}? a field's key, python, python:MODULE, scripts or recipe_folder may be used there"));
+                           (near.empty() ? "" : "did you mean {" + near + "}? ") +
+                               "a field's key, python, python:MODULE, scripts or recipe_folder may be used there"));
 }
 
 Result<void> checkPlaceholders(const std::vector<std::string> &command) {

@@ -54,6 +54,7 @@ struct DataSetSpec {
     std::string_view title; ///< "Fashion-MNIST"
     SampleSpec sample;
     std::int64_t trainSamples; ///< in the whole training set; 0: as many as its file holds
+    std::int64_t testSamples;  ///< likewise, in the test set
     double mean, std;          ///< of the training set's pixels scaled to 0..1; what normalising uses
     std::string_view inputs;   ///< its IDX files, after "train-" and "t10k-"; of texts: the column with the text
     std::string_view targets;  ///< likewise; of texts: the column with the label
@@ -71,6 +72,7 @@ inline constexpr std::array dataSetTable{
                 .title = "Fashion-MNIST",
                 .sample = grayImages,
                 .trainSamples = 60'000,
+                .testSamples = 10'000,
                 .mean = 0.2860,
                 .std = 0.3530,
                 .inputs = "images-idx3-ubyte",
@@ -81,6 +83,7 @@ inline constexpr std::array dataSetTable{
                 .title = "MNIST",
                 .sample = grayImages,
                 .trainSamples = 60'000,
+                .testSamples = 10'000,
                 .mean = 0.1307,
                 .std = 0.3081,
                 .inputs = "images-idx3-ubyte",
@@ -91,6 +94,7 @@ inline constexpr std::array dataSetTable{
                 .title = "Sentiment of short texts",
                 .sample = {.values = Values::Text, .sizes = {}, .classes = 3},
                 .trainSamples = 34'343,
+                .testSamples = 3'815,
                 .mean = 0,
                 .std = 1,
                 .inputs = "text",
@@ -101,6 +105,7 @@ inline constexpr std::array dataSetTable{
                 .title = "Texts of one's own",
                 .sample = anyTexts,
                 .trainSamples = 0,
+                .testSamples = 0,
                 .mean = 0,
                 .std = 1,
                 .inputs = "text",

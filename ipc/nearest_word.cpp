@@ -35,4 +35,8 @@ std::string nearestWord(std::string_view word, const std::vector<std::string> &k
     return best;
 }
 
+std::string meantWord(const std::string &near, std::string_view mark, std::string_view otherwise) {
+    return near.empty() ? std::string(otherwise) : "did you mean " + std::string(mark) + near + std::string(mark) + "?";
+}
+
 } // namespace lockstep

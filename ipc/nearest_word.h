@@ -12,5 +12,7 @@ namespace lockstep {
 
 /// The one of `known` most similar to a misspelt word; empty if none is similar.
 [[nodiscard]] std::string nearestWord(std::string_view word, const std::vector<std::string> &known);
+/// The way out for a misspelt word: "did you mean list?", with `mark` on both sides of the word, or `otherwise` if `near` is empty.
+[[nodiscard]] std::string meantWord(const std::string &near, std::string_view mark, std::string_view otherwise);
 
 } // namespace lockstep

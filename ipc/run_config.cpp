@@ -2,7 +2,7 @@
 #include "ipc/run_config.h"
 
 #include <algorithm>
-#include <limits>
+#include <vector>
 
 #include "ipc/nearest_word.h"
 
@@ -80,20 +80,21 @@ std::string normalised(const FieldSpec &field, const std::string &value) {
     return field.set(scratch, value) ? field.get(scratch) : value;
 }
 
-std::string_view nearestKey(std::string_view key) {
+std::string nearestKey(std::string_view key) {
+    static const std::vector<std::string> known = [] {
+        std::vector<std::string> keys;
+        for (const FieldSpec &field : runConfigFields())
+            keys.emplace_back(field.key);
+        return keys;
+    }();
     // Flags and keys use the same words.
     std::string plain(key.substr(0, 64));
     std::replace(plain.begin(), plain.end(), '-', '_');
-    std::string_view nearest;
-    std::size_t least = std::numeric_limits<std::size_t>::max();
-    for (const FieldSpec &field : runConfigFields()) {
-        const std::size_t distance = editDistance(plain, field.key);
-        if (distance < least) {
-            least = distance;
-            nearest = field.key;
-        }
-    }
-    return nearest;
+    return nearestWord(plain, known);
+}
+
+std::string keyInstead(std::string_view key, std::string_view mark) {
+    return meantWord(nearestKey(key), mark, "`lockstep-trainer --help` lists the keys as flags");
 }
 
 std::string flagOf(const FieldSpec &field) {

@@ -173,8 +173,10 @@ struct FieldSpec {
 /// The learning rate after applying lr_rule, in a run of this number of devices, those that only serve included.
 [[nodiscard]] double effectiveLr(const RunConfig &config, int devices);
 [[nodiscard]] const FieldSpec *findField(std::string_view key);
-/// The known key that is nearest to a misspelt one (edit distance), for "did you mean".
-[[nodiscard]] std::string_view nearestKey(std::string_view key);
+/// The key that is most similar to a misspelt one, or to a flag; empty: none is similar.
+[[nodiscard]] std::string nearestKey(std::string_view key);
+/// The way out for an unknown key: "did you mean batch_size?", with `mark` on both sides of the key, or where the keys are listed.
+[[nodiscard]] std::string keyInstead(std::string_view key, std::string_view mark = "");
 /// "--batch-size"
 [[nodiscard]] std::string flagOf(const FieldSpec &field);
 

@@ -347,8 +347,10 @@ void checkGpus(const RunConfig &config, const MachineFacts &facts, Report &repor
     const int has = static_cast<int>(facts.gpuUuids.size());
     const int needs = config.oversubscribe ? 1 : static_cast<int>(config.devices.size());
     if (needs > has) {
-        report.add("devices", "needs " + std::to_string(needs) + ", has " + std::to_string(has),
-                   has == 0 ? "use the device kind cpu" : "use fewer GPUs");
+        if (has == 0)
+            report.add("devices", "this machine has no GPU that this build can use", "use the device kind cpu");
+        else
+            report.add("devices", "needs " + std::to_string(needs) + ", has " + std::to_string(has), "use fewer GPUs");
         return;
     }
     std::set<std::string> taken;

@@ -212,7 +212,7 @@ tl::expected<RunConfig, std::vector<Error>> toConfig(const Json &object, Unknown
     for (const auto &[key, value] : object.items()) {
         const FieldSpec *field = findField(key);
         if (!field && unknown == UnknownKeys::Refuse)
-            mistake(key.substr(0, 60), "there is no such key", "did you mean " + std::string(nearestKey(key)) + "?");
+            mistake(key.substr(0, 60), "there is no such key", keyInstead(key));
         if (!field || (value.is_null() && field->get(RunConfig{}).empty()))
             continue;
         if (const auto plain = asText(*field, value); !plain)

@@ -153,7 +153,7 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
     constexpr std::size_t mostValues = 4; // measured values differ in every run
     std::string out = "  " + std::string(core::toString(first.weight)) + ": " + first.label;
     if (oneReference)
-        out += ", the reference " + first.reference;
+        out += ": " + first.reference + " in the reference";
     for (std::size_t i = 0; i < byValues.size() && i < mostValues; ++i)
         out += (oneReference || i > 0 ? "; " : " ") + byValues[i].run +
                (oneReference ? "" : " instead of " + byValues[i].reference) + " in " + listed(byValues[i].runs);

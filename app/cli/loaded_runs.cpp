@@ -5,6 +5,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
+#include "models/run_set.h"
 #include "queue/queue_origin.h"
 #include "queue/queue_run.h"
 #include "result_text.h"
@@ -17,6 +18,11 @@ namespace {
 
 Error noSuch(const std::string &id) {
     return Error::badArgument("there is no run and no experiment " + id.substr(0, 80), "lockstepctl list shows them");
+}
+
+Error notAlone(const std::string &experiment) {
+    return Error::badArgument(experiment + " is an experiment, and an experiment can't be named with others",
+                              "give it alone, or its runs: lockstepctl show " + experiment + " lists them");
 }
 
 /// A run named twice is no further repeat.
@@ -45,7 +51,7 @@ Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids) {
     if (ids.size() != 1 || !isExperiment(ids.front())) {
         for (const std::string &id : ids)
             if (!isRunId(id) || !isThere(runFolder(id).config()))
-                return fail(noSuch(id));
+                return fail(isExperiment(id) ? notAlone(id) : noSuch(id));
         return eachOnce(ids);
     }
     const Result<core::Experiment> experiment = core::readExperiment(ids.front());
@@ -123,8 +129,14 @@ std::string LoadedRuns::text(bool all) const {
 
 std::vector<core::ExportedCurve> LoadedRuns::curves() const {
     std::vector<core::ExportedCurve> out;
-    for (const auto &store : stores)
+    std::vector<QString> names;
+    for (const auto &store : stores) {
         out.push_back(core::exportedCurve(*store));
+        names.push_back(QString::fromStdString(out.back().name));
+    }
+    names = core::numberedNames(std::move(names));
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i].name = names[i].toStdString();
     return out;
 }
 

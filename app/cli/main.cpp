@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <clocale>
+#include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <functional>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +20,7 @@
 #include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
 #include "ipc/standard_streams.h"
+#include "ipc/unknown_command.h"
 #include "job_commands.h"
 #include "nodes_options.h"
 #include "output.h"
@@ -26,6 +29,11 @@
 using namespace lockstep;
 
 namespace {
+
+/// CLI::Range lets NaN through.
+std::string isNumber(const std::string &text) {
+    return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : std::string();
+}
 
 struct QueueOptions {
     std::string experiment;
@@ -236,9 +244,11 @@ int main(int argc, char **argv) {
     compare
         ->add_option("--target-accuracy", compared.targetAccuracy,
                      "Report when each reached this test accuracy, 0 to 1")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(CLI::Range(0.0, 1.0))
+        ->check(isNumber);
     compare->add_option("--target-loss", compared.targetLoss, "Report when each reached this training loss")
-        ->check(CLI::Range(0.0, 1e9));
+        ->check(CLI::Range(0.0, 1e9))
+        ->check(isNumber);
     compare->add_flag("--all", compared.all, "Every run and pair of a large result");
     compare->add_flag("--json", compared.json, "Print JSON");
     compare->callback([&] { exitCode = cli::compareCommand(compared); });
@@ -277,6 +287,8 @@ int main(int argc, char **argv) {
     torch->add_option("--line", torchLine, "This line of PyTorch, 2.11.0 or 2.7.1; default: the newest");
     torch->callback([&] { exitCode = cli::setUpTorchCommand(torchLine); });
 
+    if (const auto unknown = unknownCommand(app, "lockstepctl", argc, argv))
+        return cli::complain(*unknown);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

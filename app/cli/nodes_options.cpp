@@ -83,7 +83,8 @@ void addNodes(CLI::App &app, NodesOptions &options, DoctorCommandOptions &doctor
         ->add_option("--seconds", doctor.bandwidthS, "Seconds to measure each direction's bandwidth; 0: not at all")
         ->check(CLI::Range(0.0, 60.0))
         ->capture_default_str();
-    doctorApp->add_flag("!--no-keep", doctor.keep, "Do not store the chosen interfaces in the list of nodes");
+    doctorApp->add_flag_callback(
+        "--no-keep", [&doctor] { doctor.keep = false; }, "Do not store the chosen interfaces in the list of nodes");
     doctorApp->add_flag("--json", doctor.json, "Print JSON");
     doctorApp->callback([&doctor, &exitCode] { exitCode = doctorCommand(doctor); });
     auto *ask = app.add_subcommand("askpass", "")

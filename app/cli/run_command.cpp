@@ -149,8 +149,10 @@ QString leftText(const core::Experiment &experiment, std::optional<double> leftS
 }
 
 void printPlan(const core::Experiment &experiment, std::optional<double> leftS, ProgressPrinter &printer) {
-    printer.line(QStringLiteral("%1: %2 runs, %3, experiment %4")
-                     .arg(QString::fromStdString(experiment.title), QString::number(experiment.runnableCount()),
+    const auto runs = experiment.runnableCount();
+    printer.line(QStringLiteral("%1: %2, %3, experiment %4")
+                     .arg(QString::fromStdString(experiment.title),
+                          runs == 1 ? QStringLiteral("1 run") : QStringLiteral("%1 runs").arg(runs),
                           leftText(experiment, leftS), QString::fromStdString(experiment.id)));
     const bool drawn = !std::is_sorted(experiment.order.begin(), experiment.order.end());
     if (drawn && experiment.orderSeed != 0)

@@ -31,9 +31,10 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
                        "Write TensorBoard event files to this folder during the runs");
     addOnAlert(command, options.onAlert);
     command.add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
-    command.add_flag("!--no-check", options.check,
-                     "Skip the check (an all-reduce with known sums, ten seconds at most) before the first run over\n"
-                     "devices of several nodes, or GPUs");
+    command.add_flag_callback(
+        "--no-check", [&options] { options.check = false; },
+        "Skip the check (an all-reduce with known sums, ten seconds at most) before the first run over\n"
+        "devices of several nodes, or GPUs");
     command.add_option("--host", options.host, "Run on this host through ssh");
     command.add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
         ->envname("LOCKSTEP_REMOTE_AGENT");
@@ -58,7 +59,10 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
                     "Seed for the order of the rounds of repeats; without it, each experiment has its own. 0: as the "
                     "recipe lists them")
         ->check(notBelowZero);
-    command.add_option("--set", options.set, "KEY=VALUE on every run, e.g. epochs=2; may be given several times")
+    command
+        .add_option("--set", options.set,
+                    "KEY=VALUE on every run, e.g. epochs=2; may be given several times. Values are those of\n"
+                    "lockstep-trainer's flags: devices are a list of numbers, as in devices=0,1")
         ->allow_extra_args(false);
 }
 
@@ -121,8 +125,9 @@ void addStudy(CLI::App &app, StudyOptions &options, int &exitCode) {
     study->add_option("--cores-per-device", options.coresPerDevice, "Cores of a CPU device, which a process has")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
-    study->add_flag("!--no-trial", options.trial,
-                    "Start at once, without trying first whether the script takes its flags");
+    study->add_flag_callback(
+        "--no-trial", [&options] { options.trial = false; },
+        "Start at once, without trying first whether the script takes its flags");
     study->add_option("--trial-limit", options.trialLimitS, "Seconds in which a trial must have made its step")
         ->check(CLI::Range(1, 86'400))
         ->capture_default_str();
@@ -143,18 +148,22 @@ void addCheck(CLI::App &app, CheckOptions &options, int &exitCode) {
                      "The base and the new measurement, each an experiment or runs separated by commas;\n"
                      "with --against the training command, after --")
         ->required();
-    check->add_option(
+    auto *against = check->add_option(
         "--against", options.against,
         "Run the command in a checkout of this revision (git:main) and here. On CPUs both run in alternation,\n"
         "a tenth of a second each, so a machine whose speed varies affects both alike");
-    check->add_flag("--one-after-another", options.oneAfterAnother,
-                    "With --against: one run after another, for commands that can't run side by side");
+    check
+        ->add_flag("--one-after-another", options.oneAfterAnother,
+                   "With --against: one run after another, for commands that can't run side by side")
+        ->needs(against);
     check->add_option("--max-slower", options.maxSlower, "How much longer training may take, e.g. 5%")
         ->capture_default_str();
     check->add_option("--max-steps", options.maxSteps, "With --against: end each run after so many steps")
-        ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));
+        ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)))
+        ->needs(against);
     check->add_option("--repeats", options.run.repeats, "With --against: how often each is run; default: 5")
-        ->check(CLI::Range(1, 1000));
+        ->check(CLI::Range(1, 1000))
+        ->needs(against);
     check->add_option("--junit", options.junit, "Write the outcome into this file as JUnit XML");
     check->add_option("--markdown", options.markdown, "Write it as Markdown, for a comment on a change");
     check->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");

@@ -64,8 +64,12 @@ Result<void> check(const AppOptions &options) {
 Result<AppOptions> parseAppOptions(const QStringList &arguments) {
     QCommandLineParser parser;
     addOptions(parser);
-    if (!parser.parse(arguments))
-        return fail(Error::badArgument(parser.errorText().toStdString(), "`lockstep --help` lists the options"));
+    if (!parser.parse(arguments)) {
+        QString what = parser.errorText(); // a sentence with its full stop
+        if (what.endsWith(u'.'))
+            what.chop(1);
+        return fail(Error::badArgument(what.toStdString(), "`lockstep --help` lists the options"));
+    }
     if (!parser.positionalArguments().isEmpty())
         return fail(
             Error::badArgument("\"" + parser.positionalArguments().constFirst().toStdString() + "\" is not expected",

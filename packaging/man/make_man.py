@@ -35,7 +35,7 @@ def help_of(program, *words):
 def tidied(name):
     """CLI11's words for an option, without what the meaning says anyway and without the name of this machine."""
     name = re.sub(r"\s+(Excludes|Needs): .*|\s+REQUIRED|\s*\(Env:\w+\)", "", name)
-    name = re.sub(r"\b([A-Z]+):\1 in \[(\S+) - (\S+)\]", r"\1 (\2 to \3)", name)
+    name = re.sub(r"\b([A-Z]+):[A-Z]+ in \[(\S+) - (\S+)\]", r"\1 (\2 to \3)", name)
     return name.replace(socket.gethostname(), "HOST")
 
 

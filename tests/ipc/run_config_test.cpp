@@ -413,7 +413,10 @@ private Q_SLOTS:
         QVERIFY(nearestKey("batchsize") == "batch_size");
         QVERIFY(nearestKey("--batch-size") == "batch_size");
         QVERIFY(nearestKey("epoch") == "epochs");
-        QVERIFY(nearestKey("learning_rate") != "");
+        for (const char *other : {"foo", "nosuch", "frob", "learning_rate"})
+            QVERIFY2(nearestKey(other).empty(), nearestKey(other).c_str());
+        QCOMPARE(keyInstead("batchsize", "\""), std::string("did you mean \"batch_size\"?"));
+        QCOMPARE(keyInstead("foo"), std::string("`lockstep-trainer --help` lists the keys as flags"));
         QVERIFY(flagOf(*findField("lr_rule")) == "--lr-rule");
     }
 
@@ -441,7 +444,7 @@ private Q_SLOTS:
         QCOMPARE(errors[0].what, std::string("needs 8, has 2"));
         config.device = "cuda";
         errors = checkMachine(config, two);
-        QCOMPARE(errors[0].what, std::string("needs 8, has 0"));
+        QCOMPARE(errors[0].what, std::string("this machine has no GPU that this build can use"));
         config.device = "cpu";
         config.devices = {"0", "1"};
         QVERIFY(checkMachine(config, two).empty());

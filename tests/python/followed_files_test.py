@@ -57,6 +57,7 @@ class FollowedFiles(Reports):
         folder.mkdir()
         (folder / "notes.txt").write_text("nobody's frame\n")
         follower = self.spawn(support.BIN / "lockstepctl", "follow", folder)
+        self.assertEqual(follower.stderr.readline(), f"waiting for the ranks' first frame in {folder}\n")
         stories = [list(self.story(rank, 2)) for rank in range(2)]
         files = [open(folder / f"rank-{rank}.ndjson", "w") for rank in range(2)]
         for i, (a, b) in enumerate(zip(*stories)):

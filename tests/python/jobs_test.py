@@ -99,6 +99,8 @@ class Jobs(Case):
         self.assertIn("3 nodes are more than the run's 2 processes", self.export("torchrun", ddp, "--nodes", "3", code=2))
         self.assertIn("dp is one process", self.export("kubernetes", recipe({"method": "dp", "devices": 2}), "--nodes", "2", "--image", "i",
                                                        code=2))
+        self.assertIn("choose a run by ddp with --run N", self.export("torchrun", recipe({"method": "baseline", "devices": 1}), "--nodes", "2",
+                                                                     "--master-addr", "h", code=2))
         self.assertIn("--image", self.export("kubernetes", ddp, code=2))
         self.assertIn("evenly among 2 pods", self.export("pytorchjob", recipe({"method": "ddp", "devices": 3, "batch_size": 60}),
                                                          "--nodes", "2", "--image", "i", code=2))

@@ -198,6 +198,21 @@ class Scripts(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("lockstepctl started with: run lenet-dp-vs-ddp --quick --out a folder", ran.stdout)
 
+    def test_an_option_that_no_program_has_is_refused_before_anything_is_installed(self):
+        for source in "app/cli/run_options.cpp", "app/ui/app_options.cpp":
+            (self.machine.project / source).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / source, self.machine.project / source)
+        for display in None, ":7":
+            ran = self.machine.start(self.run_script, "--hedless", DISPLAY=display)
+            self.assertEqual(ran.returncode, 2, ran.stdout)
+            self.assertIn("./run: there is no option --hedless", ran.stderr)
+        self.assertFalse((self.machine.project / ".cache").exists())
+        self.machine.have_torch()
+        ran = self.machine.start(self.run_script, "--quick", "--out", "a folder", "--repeats=2", "--set", "epochs=1")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        ran = self.machine.start(self.run_script, "--experiment", "x", "--dark", DISPLAY=":7")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
     def test_with_a_display_it_opens_the_monitor(self):
         self.machine.have_torch()
         ran = self.machine.start(self.run_script, DISPLAY=":7")

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <cstdio>
+
 #include <CLI/CLI.hpp>
 
 #include "ipc/descriptor_limit.h"
@@ -6,6 +8,7 @@
 #include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
 #include "ipc/standard_streams.h"
+#include "ipc/unknown_command.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/listen/listen_session.h"
@@ -168,6 +171,10 @@ int main(int argc, char **argv) {
     net->add_subcommand("connect", "Connect, measure round trips and bandwidth, and print the results.");
     net->add_subcommand("resolve", "Print what names resolve to on this machine.");
     app.add_subcommand("version", "Print the version.");
+    if (const auto unknown = unknownCommand(app, "lockstep-agent", argc, argv)) {
+        std::fprintf(stderr, "lockstep-agent: %s\n", unknown->message().c_str());
+        return 2;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

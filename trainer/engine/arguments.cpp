@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ipc/nearest_word.h"
+
 namespace lockstep::trainer {
 
 namespace {
@@ -62,9 +64,9 @@ Error unknownArgument(const std::string &argument) {
     const std::string flag = argument.substr(0, argument.find('='));
     if (!flag.starts_with("--"))
         return Error::badArgument("\"" + flag + "\" is no flag of lockstep-trainer", "see --help");
-    std::string nearest = "--" + std::string(nearestKey(flag.substr(2)));
-    std::replace(nearest.begin(), nearest.end(), '_', '-');
-    return Error::badArgument(flag + " is no flag of lockstep-trainer", "did you mean " + nearest + "?");
+    const FieldSpec *near = findField(nearestKey(flag.substr(2)));
+    return Error::badArgument(flag + " is no flag of lockstep-trainer",
+                              meantWord(near ? flagOf(*near) : std::string(), "", "see --help"));
 }
 
 } // namespace

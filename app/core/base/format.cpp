@@ -103,7 +103,8 @@ QString percent(std::optional<double> fraction, int decimals) {
 QString coresText(double cores) {
     if (cores >= 0.995)
         return significant(cores, 2) + QStringLiteral(" cores");
-    return cores < 0.005 ? QStringLiteral("0 cores") : percent(cores, 0) + QStringLiteral(" of a core");
+    const int decimals = cores < 0.095 ? 3 : 2;
+    return (cores < 0.0005 ? QStringLiteral("0") : QString::number(cores, 'f', decimals)) + QStringLiteral(" cores");
 }
 
 QString seconds(std::optional<double> value) {

@@ -17,7 +17,7 @@ namespace lockstep::core {
 /// A standard deviation to the last place of the mean as it is written: "0.02" beside "1.36", "0" where that is all of it.
 [[nodiscard]] QString besideMean(double deviation, const QString &mean);
 [[nodiscard]] QString percent(std::optional<double> fraction, int decimals = 2); ///< "98.93 %"
-[[nodiscard]] QString coresText(double cores);                                   ///< "12 % of a core", "1.2 cores"
+[[nodiscard]] QString coresText(double cores);                                   ///< "0.12 cores", "1.2 cores"
 [[nodiscard]] QString seconds(std::optional<double> seconds);                    ///< "12.3 s"
 /// Of an amount beside others, with as many decimals as the largest of them has with three digits: "0.060 s" beside 0.871 s. One that
 /// would read 0 keeps digits of its own.

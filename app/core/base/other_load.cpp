@@ -11,6 +11,7 @@
 
 #include <QString>
 
+#include "base/format.h"
 #include "ipc/cores.h"
 
 namespace lockstep::core {
@@ -64,9 +65,8 @@ std::optional<double> OtherLoad::cores() const {
 std::string otherLoadSentence(std::optional<double> cores, const std::string &what, const std::string &machine) {
     if (!cores || *cores <= noticedCores)
         return {};
-    return QStringLiteral("While %1, other programs used %2 of %3's cores: its times may be too long.")
-        .arg(QString::fromStdString(what), QString::number(*cores, 'f', *cores < 1 ? 2 : 1),
-             QString::fromStdString(machine))
+    return QStringLiteral("While %1, other programs used %2 of %3: its times may be too long.")
+        .arg(QString::fromStdString(what), coresText(*cores), QString::fromStdString(machine))
         .toStdString();
 }
 

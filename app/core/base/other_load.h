@@ -22,7 +22,7 @@ private:
     Reading m_begun;
 };
 
-/// "While …, other programs used 1.3 of this machine's cores: …", of the machine of that name; empty if unknown or at most a tenth of a
+/// "While …, other programs used 1.3 cores of this machine: …", of the machine of that name; empty if unknown or at most a tenth of a
 /// core.
 [[nodiscard]] std::string otherLoadSentence(std::optional<double> cores, const std::string &what,
                                             const std::string &machine = "this machine");

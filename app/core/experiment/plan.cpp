@@ -91,8 +91,7 @@ std::vector<Error> applySet(const std::vector<std::pair<std::string, std::string
     for (const auto &[key, value] : set) {
         const FieldSpec *field = findField(key);
         if (!field || field->perProcess)
-            errors.push_back(
-                Error::badArgument("unknown key", "did you mean \"" + std::string(nearestKey(key)) + "\"?", key));
+            errors.push_back(Error::badArgument("unknown key", keyInstead(key, "\""), key));
         else if (const Result<void> done = field->set(config, value); !done) {
             Error error = done.error();
             error.where = key;

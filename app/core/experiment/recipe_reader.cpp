@@ -173,8 +173,7 @@ void RecipeReader::readClaims(RunSpec &spec, const JsonNode &run) {
         std::vector<std::string> &keys = spec.claims.known.emplace();
         for (const std::string &key : texts(run, "known"))
             if (!findField(key))
-                complain(known->line, "known", "\"" + key + "\" is not a key of a run",
-                         "did you mean \"" + std::string(nearestKey(key)) + "\"?");
+                complain(known->line, "known", "\"" + key + "\" is not a key of a run", keyInstead(key, "\""));
             else if (std::ranges::find(keys, key) == keys.end())
                 keys.push_back(key);
     }
@@ -188,7 +187,7 @@ void RecipeReader::readVaries(Recipe &recipe, const JsonNode &root) {
     for (const std::string &key : recipe.varies)
         if (!findField(key))
             complain(root.member("varies")->line, "varies", "\"" + key + "\" is not a key of a run",
-                     "did you mean \"" + std::string(nearestKey(key)) + "\"?");
+                     keyInstead(key, "\""));
 }
 
 bool RecipeReader::hasRoom(const RunSpec &spec, int line) {

@@ -63,8 +63,8 @@ std::vector<const FieldSpec *> triableSettings(const RunConfig &like) {
 Result<Recipe> recipeOf(const SettingTrial &trial, const RunConfig &like, const std::string &title) {
     const FieldSpec *field = findField(trial.key);
     if (!field)
-        return fail(Error::badArgument("there is no setting " + trial.key.substr(0, 60),
-                                       "did you mean " + std::string(nearestKey(trial.key)) + "?", "--vary"));
+        return fail(
+            Error::badArgument("there is no setting " + trial.key.substr(0, 60), keyInstead(trial.key), "--vary"));
     if (changesTheWork(*field))
         return fail(
             Error::badArgument(trial.key + " changes what a run does, so its time says nothing about the setting",

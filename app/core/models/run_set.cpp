@@ -71,17 +71,23 @@ QString RunSet::label(int index) const {
 }
 
 std::vector<QString> RunSet::labels() const {
-    std::vector<QString> out;
-    QHash<QString, int> same;
+    std::vector<QString> names;
     for (const RunStore *store : m_stores)
-        ++same[out.emplace_back(store->identity().title())];
+        names.push_back(store->identity().title());
+    return numberedNames(std::move(names));
+}
+
+std::vector<QString> numberedNames(std::vector<QString> names) {
+    QHash<QString, int> same;
+    for (const QString &name : names)
+        ++same[name];
     QHash<QString, int> places;
-    for (QString &label : out)
-        if (same.value(label) > 1) {
-            const int place = ++places[label];
-            label += QStringLiteral(" #%1").arg(place);
+    for (QString &name : names)
+        if (same.value(name) > 1) {
+            const int place = ++places[name];
+            name += QStringLiteral(" #%1").arg(place);
         }
-    return out;
+    return names;
 }
 
 } // namespace lockstep::core

@@ -37,5 +37,7 @@ private:
     std::vector<RunStore *> m_stores;
     mutable std::vector<QString> m_labels; ///< of all runs; empty: to be made
 };
+/// Those that occur several times with their place among them: "baseline #1", "baseline #2".
+[[nodiscard]] std::vector<QString> numberedNames(std::vector<QString> names);
 
 } // namespace lockstep::core

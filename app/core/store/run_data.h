@@ -221,8 +221,9 @@ struct RunOutcome {
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     /// Each rank's own, over the whole run, as far as frames reported it.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
-    MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)
-    std::optional<double> launchS; ///< from launch until a rank began to train; never longer than runTimeS
+    std::vector<BucketTime> buckets; ///< DDP's, as RunStore::buckets()
+    MetricValues metrics;            ///< over all ranks and steps (ipc/metrics.h)
+    std::optional<double> launchS;   ///< from launch until a rank began to train; never longer than runTimeS
     bool spansFrames = false;   ///< runTimeS is from its first frame to its last (isSpanOfFrames()), not launch to exit
     bool script = false;        ///< the ranks run a script instead of lockstep-trainer
     ScriptClaims claims;        ///< about that script

@@ -215,14 +215,30 @@ std::string withoutAmounts(const std::string &work) {
     return out;
 }
 
-/// How many samples a run trains with, over all epochs; absent when only its data say.
-std::optional<double> samplesOf(const RunConfig &config) {
-    const DataSetSpec *set = findDataSet(config.dataset);
-    const std::int64_t all = set ? set->trainSamples : 0, first = config.trainSamples;
+/// How many samples an epoch takes of a data set of `all`, of which the first ones are asked for (0: all); absent when only the data
+/// say.
+std::optional<double> samplesAnEpoch(const RunConfig &config, std::int64_t all, std::int64_t first) {
     if (first == 0 && !config.dataDir.empty())
         return std::nullopt;
     const std::int64_t each = all > 0 && first > 0 ? std::min(all, first) : std::max(all, first);
-    return each > 0 ? std::optional(double(each) * config.epochs) : std::nullopt;
+    return each > 0 ? std::optional(double(each)) : std::nullopt;
+}
+
+/// How many samples a run trains with, over all epochs; absent when only its data say.
+std::optional<double> samplesOf(const RunConfig &config) {
+    const DataSetSpec *set = findDataSet(config.dataset);
+    const auto each = samplesAnEpoch(config, set ? set->trainSamples : 0, config.trainSamples);
+    return each ? std::optional(*each * config.epochs) : std::nullopt;
+}
+
+/// The most that a run spends after each epoch: a test, which may be made on one device alone and takes no longer for a sample there than
+/// training does. Absent: unknown.
+std::optional<double> mostAfterAnEpochS(const RunConfig &config, double samplesPerS) {
+    if (writesCheckpoints(config))
+        return std::nullopt;
+    const DataSetSpec *set = findDataSet(config.dataset);
+    const auto tested = samplesAnEpoch(config, set ? set->testSamples : 0, config.testSamples);
+    return tested ? std::optional(*tested * deviceCount(config) / samplesPerS) : std::nullopt;
 }
 
 bool belongsToWork(const FieldSpec &field) {
@@ -486,7 +502,7 @@ std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineN
     return times.empty() && command.empty() ? estimateByAmount(config, machine) : median(std::move(times));
 }
 
-/// The training's seconds go with the samples; those before and after it, tests and checkpoints among them, with the epochs.
+/// The training's seconds go with the samples, tests and checkpoints with the epochs; what more a run took is its start and end.
 std::optional<double> RunIndex::estimateByAmount(const RunConfig &config, const MachineName &machine) const {
     constexpr double leastShare = 0.01;
     const std::optional<double> wanted = samplesOf(config);
@@ -503,13 +519,18 @@ std::optional<double> RunIndex::estimateByAmount(const RunConfig &config, const 
     query.addBindValue(boundText(machine.cpuModel));
     query.exec();
     const std::string step = withoutAmounts(workKey(config));
+    const auto besideTraining = [&](double seconds, double samplesPerS, double epochs) {
+        const double most = mostAfterAnEpochS(config, samplesPerS).value_or(seconds);
+        const double afterEach = std::min(seconds / epochs, most);
+        return seconds + afterEach * (config.epochs - epochs);
+    };
     std::vector<double> times;
     while (times.size() < runsForAnEstimate && query.next()) {
         const double runS = query.value(1).toDouble(), trainingS = query.value(2).toDouble(),
                      samplesPerS = query.value(3).toDouble(), epochs = query.value(4).toDouble();
         if (trainingS * samplesPerS >= leastShare * *wanted &&
             withoutAmounts(query.value(0).toString().toStdString()) == step)
-            times.push_back(*wanted / samplesPerS + (runS - trainingS) * config.epochs / epochs);
+            times.push_back(*wanted / samplesPerS + besideTraining(runS - trainingS, samplesPerS, epochs));
     }
     return median(std::move(times));
 }

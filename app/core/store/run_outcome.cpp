@@ -426,6 +426,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     for (MergedEpoch &epoch : out.epochs)
         epoch.metrics = store.metrics().ofEpoch(epoch.epoch);
     out.metrics = store.metrics().ofRun();
+    out.buckets = store.buckets();
     if (const auto steps = store.ranks().doneSteps(); steps && *steps > 0)
         out.steps = steps;
     const int earlier = lastEarlierEpoch(store);

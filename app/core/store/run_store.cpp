@@ -216,6 +216,10 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const CommFrame &body) {
+    if (!body.buckets.empty() && (m_buckets.empty() || *frame.rank <= m_bucketsRank)) {
+        m_buckets = body.buckets;
+        m_bucketsRank = *frame.rank;
+    }
     if (body.staleness.empty() && body.stageWork.empty())
         return;
     m_updates.take(*frame.rank, body);

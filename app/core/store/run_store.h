@@ -80,6 +80,8 @@ public:
     [[nodiscard]] const RunPhases &phases() const { return m_phases; }
     [[nodiscard]] const RunUpdates &updates() const { return m_updates; } ///< announced by changed(Phases)
     [[nodiscard]] const RunStages &stages() const { return m_stages; }    ///< announced by changed(Phases)
+    /// DDP's, as the lowest rank that reported any did last; not announced.
+    [[nodiscard]] const std::vector<BucketTime> &buckets() const { return m_buckets; }
     [[nodiscard]] const RunDevices &devices() const { return m_devices; }
     [[nodiscard]] const RunMessages &messages() const { return m_messages; }
     [[nodiscard]] const NodeLinks &links() const { return m_links; }
@@ -123,6 +125,8 @@ private:
     RunPhases m_phases;
     RunUpdates m_updates;
     RunStages m_stages;
+    std::vector<BucketTime> m_buckets;
+    int m_bucketsRank = 0; ///< whose these are
     RunDevices m_devices;
     RunMessages m_messages;
     NodeLinks m_links;

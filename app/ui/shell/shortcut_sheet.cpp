@@ -119,9 +119,9 @@ std::vector<ShortcutSheet::Section> ShortcutSheet::sectionsOf(QWidget *window) c
     everywhere.add(QKeySequence(QKeySequence::HelpContents), tr("Shortcuts"));
     own[std::size_t(Page::Runs)].add(QKeySequence(QKeySequence::Find), tr("Filter the runs"));
     auto &verdict = own[std::size_t(Page::Verdict)].rows;
-    verdict.emplace_back(tr("Ctrl+Y, A…"), tr("Run a missing control"));
+    verdict.emplace_back(tr("Ctrl+Y, A…"), tr("Run what a finding suggests"));
     verdict.emplace_back(tr("Ctrl+I, A…"), tr("Try a tip"));
-    verdict.emplace_back(tr("Ctrl+G, A…"), tr("Run a control of the waterfall"));
+    verdict.emplace_back(tr("Ctrl+G, A…"), tr("Run a missing control"));
     std::vector<Section> out = {std::move(everywhere), std::move(pages)};
     for (Section &section : own)
         if (!section.rows.empty())

@@ -158,6 +158,47 @@ private Q_SLOTS:
         }
     }
 
+    void whatIsNamedOrGivenInVainIsReportedWithTheWayOut_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("command") << QStringList{"lst"}
+                                 << "lockstepctl: there is no command \"lst\"; did you mean list?\n";
+        QTest::newRow("another command") << QStringList{"xxxxxxxx"} << "`lockstepctl --help` lists the commands";
+        QTest::newRow("command of a command") << QStringList{"slurm", "lst"} << "no command \"lst\"";
+        QTest::newRow("accuracy") << QStringList{"compare", "a", "--target-accuracy", "nan"} << "nan is no number";
+        QTest::newRow("loss") << QStringList{"compare", "a", "--target-loss", "nan"} << "nan is no number";
+        for (const char *option : {"--repeats", "--max-steps"})
+            QTest::newRow(option) << QStringList{"check", "a", "b", option, "3"} << "requires --against";
+    }
+    void whatIsNamedOrGivenInVainIsReportedWithTheWayOut() {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        const Said said = control(arguments);
+        QCOMPARE(said.code, 2);
+        QVERIFY2(said.error.contains(says), qPrintable(said.error));
+    }
+
+    void optionsThatSwitchSomethingOffHaveNoValueInTheHelp() {
+        for (const char *command : {"run", "study", "doctor"}) {
+            const Said said = control({QString::fromLatin1(command), QStringLiteral("--help")});
+            QVERIFY2(said.code == 0 && said.out.contains("--no-") && !said.out.contains("{false}"), command);
+        }
+    }
+
+    void anExperimentIsNamedAloneAndCurvesOfRepeatsHaveTheirNumbers() {
+        const Home home;
+        const QStringList runs = madeRuns(1, 1, 640);
+        const Experiment experiment = threeDone();
+        QVERIFY(writeExperiment(experiment).has_value());
+        const Said refused = control({"compare", id(experiment.id), runs.front()});
+        QCOMPARE(refused.code, 2);
+        QVERIFY2(refused.error.contains(id(experiment.id) + " is an experiment"), qPrintable(refused.error));
+        const QString curves = control(QStringList{"export", "--what", "curves", "--format", "csv"} + runs).out;
+        for (int i = 1; i <= 3; ++i)
+            QVERIFY2(curves.contains(runs[i - 1] + ",DDP on 2 devices #" + QString::number(i) + ","),
+                     qPrintable(curves));
+    }
+
     void runsOfNoExperimentCountByTheirIdsButNotForAnExperimentThatNamesThem() {
         const Home home;
         const QString base = madeRuns(1, 1, 640).join(',');

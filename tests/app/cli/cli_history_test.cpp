@@ -126,10 +126,10 @@ private Q_SLOTS:
         result.watching = Watching{10, 0.56, std::nullopt, std::nullopt, 1.25};
         write(runFolder(run).result(), toJson(result));
         const Said shown = control({"show", id(run)});
-        QVERIFY2(shown.out.contains(
-                     "viewers took 5.6 % of a core for 10.0 s of the run's 20.0 s, whether a core was free of "
-                     "ranks is unknown; the ranks' threads waited 1.25 s for a core"),
-                 qPrintable(shown.out));
+        QVERIFY2(
+            shown.out.contains("viewers took 0.056 cores for 10.0 s of the run's 20.0 s, whether a core was free of "
+                               "ranks is unknown; the ranks' threads waited 1.25 s for a core"),
+            qPrintable(shown.out));
         const QJsonObject watching =
             control({"show", id(run), "--json"}).json()["result"].toObject()["watching"].toObject();
         QCOMPARE(watching["viewers_cpu_s"].toDouble(), 0.56);
@@ -302,7 +302,7 @@ private Q_SLOTS:
         result.surroundings = Surroundings{20, 1.0, 0.5, 2.0, {"CPU quota"}};
         write(runFolder(run).result(), toJson(result));
         const Said shown = control({"show", id(run)});
-        QVERIFY2(shown.out.contains("other programs took 5.0 % of a core; the hypervisor gave 2.5 % of a core to "
+        QVERIFY2(shown.out.contains("other programs took 0.050 cores; the hypervisor gave 0.025 cores to "
                                     "others; clocks or quota held it down for 10.0 % of the time (CPU quota)"),
                  qPrintable(shown.out));
     }
@@ -326,7 +326,7 @@ private Q_SLOTS:
         QVERIFY2(verdict.contains("! "), qPrintable(brief.out));
         QVERIFY2(brief.out.indexOf(verdict) < brief.out.indexOf("utilisation"), qPrintable(brief.out));
         QVERIFY2(brief.out.contains("and 3 more: --all"), qPrintable(brief.out));
-        QCOMPARE(brief.out.count("Learning rate, the reference 0.01; 0.02 in setting 2; 0.03 in setting 3"), 1);
+        QCOMPARE(brief.out.count("Learning rate: 0.01 in the reference; 0.02 in setting 2; 0.03 in setting 3"), 1);
         QVERIFY(brief.out.contains("other values in 10 more"));
         QVERIFY(!whole.out.contains("more: --all"));
         for (int i = 1; i <= 15; ++i)

@@ -2,6 +2,7 @@
 #include "trainer/agent/listen/listen_session.h"
 
 #include <set>
+#include <utility>
 
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -261,6 +262,8 @@ void ListenSession::readFiles() {
         m_run->recordFiles(m_files->source());
         m_run->checkOver();
     }
+    if (!m_plan.import && !m_run && !std::exchange(m_saidWaiting, true))
+        m_handlers.onNote("waiting for the ranks' first frame in " + m_plan.files);
     if (!m_plan.import || (m_run && m_run->over()))
         return;
     if (!m_run)

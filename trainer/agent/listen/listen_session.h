@@ -79,8 +79,9 @@ private:
     EventLoop::Token m_second = 0, m_filesTimer = 0, m_filesAgain = 0;
     std::unique_ptr<FrameListener> m_listener; ///< set, or m_files is
     std::optional<FrameFiles> m_files;
-    Decoder m_decoder;         ///< decodes the first frame, and lines of files, which name their rank themselves
-    RankProcesses m_processes; ///< by host and pid, once connected
+    bool m_saidWaiting = false; ///< for the first frame in files
+    Decoder m_decoder;          ///< decodes the first frame, and lines of files, which name their rank themselves
+    RankProcesses m_processes;  ///< by host and pid, once connected
     /// Of each rank, the newest frame that was read from files.
     struct Newest {
         std::uint64_t rseq = 0;

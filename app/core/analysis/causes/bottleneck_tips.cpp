@@ -144,8 +144,22 @@ void addBatch(const RunConfig &config, double seconds, const std::string &why, T
              why + "; half as many steps halve it (trains differently)");
 }
 
-/// Whether all gradients leave at once under that cap, so that it changes nothing.
-bool isOneBucket(const RepeatGroup &group, const RunConfig &config) {
+/// Whether a bucket that was sent would be cut where this is the cap. One of a single tensor can't be, and the first bucket has a cap of
+/// its own, so that under a larger one it stays as it is.
+bool wouldBeCut(const BucketTime &sent, double capMb, double formerCapMb) {
+    const double cap = sent.bucket == 0 ? std::min(firstBucketMb, capMb) : capMb;
+    const double former = sent.bucket == 0 ? std::min(firstBucketMb, formerCapMb) : formerCapMb;
+    const double capBytes = cap * 1024 * 1024;
+    return former > cap && sent.count > 1 && double(sent.sizeBytes) > capBytes;
+}
+
+/// Whether the gradients would leave as they do now if the run had that configuration, which has smaller buckets.
+bool keepsBuckets(const RepeatGroup &group, const RunConfig &config) {
+    const RunOutcome &run = group.runs.front();
+    if (!run.buckets.empty())
+        return std::ranges::none_of(run.buckets, [&](const BucketTime &sent) {
+            return wouldBeCut(sent, config.bucketMb, run.config->bucketMb);
+        });
     const auto bytes = isScript(group) ? std::nullopt : gradientBytesOf(config);
     const double each = config.precision == "fp64" ? 2 : 1; // of fp32's bytes
     return bytes && *bytes * each <= std::min(firstBucketMb, config.bucketMb) * 1024 * 1024;
@@ -172,7 +186,7 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
         RunConfig buckets = config;
         buckets.bucketMb = config.bucketMb > 1 ? 1 : config.bucketMb / 4;
         // what backward could hide, less the last bucket, which comes when it is over
-        if (knowsKey(config.method, "bucket_mb") && !isOneBucket(group, buckets))
+        if (knowsKey(config.method, "bucket_mb") && !keepsBuckets(group, buckets))
             tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
                      why + "; smaller buckets leave during backward");
         if (knowsKey(config.method, "compress_gradients") && config.compressGradients == "none") {
@@ -242,7 +256,8 @@ void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck
         RunConfig longer = config;
         longer.epochs = std::min(config.epochs * 4, 1'000'000);
         const double times = double(longer.epochs) / double(std::max(1, config.epochs));
-        const double share = *found.share * parts.runS / (parts.runS + (times - 1) * parts.trainingS);
+        const double startS = *found.share * parts.runS;
+        const double share = startS / (startS + times * (parts.runS - startS)); // tests are made after every epoch
         tips.addPlain({"epochs"}, longer,
                       "The start is " + percent(*found.share, 0).toStdString() + " of the run's time; with " +
                           std::to_string(longer.epochs) + " epochs it would be " + percent(share, 0).toStdString() +

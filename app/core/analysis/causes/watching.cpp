@@ -32,15 +32,15 @@ QString watchingText(const Watching &watching, std::optional<int> freeCores, dou
     const bool several = watching.nodes > 1;
     QStringList parts;
     if (const auto share = viewersShare(watching))
-        parts << QStringLiteral("viewers took %1 of a core for %2 of the run's %3, %4")
-                     .arg(percent(share, 1), seconds(watching.watchedS), seconds(runTimeS),
+        parts << QStringLiteral("viewers took %1 for %2 of the run's %3, %4")
+                     .arg(coresText(*share), seconds(watching.watchedS), seconds(runTimeS),
                           costText(*share, freeCores, true));
     else
         parts << (several ? QStringLiteral("nobody watched there") : QStringLiteral("nobody watched on its machine"));
     if (watching.agentCpuS && runTimeS > 0)
-        parts << QStringLiteral("the agent took %1 of a core").arg(percent(*watching.agentCpuS / runTimeS, 1));
+        parts << QStringLiteral("the agent took %1").arg(coresText(*watching.agentCpuS / runTimeS));
     if (watching.queueCpuS && runTimeS > 0)
-        parts << QStringLiteral("the queue's process %1").arg(percent(*watching.queueCpuS / runTimeS, 1));
+        parts << QStringLiteral("the queue's process %1").arg(coresText(*watching.queueCpuS / runTimeS));
     if (watching.ranksWaitedS)
         parts << QStringLiteral("the ranks' threads%1 waited %2 for a core, for whatever ran there")
                      .arg(several ? QStringLiteral(" on all %1 nodes").arg(watching.nodes) : QString(),
@@ -75,11 +75,9 @@ QString surroundingsText(const Surroundings &around) {
     if (!(around.measuredS > 0))
         return {};
     if (around.otherCpuS)
-        parts
-            << QStringLiteral("other programs took %1 of a core").arg(percent(*around.otherCpuS / around.measuredS, 1));
+        parts << QStringLiteral("other programs took %1").arg(coresText(*around.otherCpuS / around.measuredS));
     if (around.stolenS && *around.stolenS > 0)
-        parts << QStringLiteral("the hypervisor gave %1 of a core to others")
-                     .arg(percent(*around.stolenS / around.measuredS, 1));
+        parts << QStringLiteral("the hypervisor gave %1 to others").arg(coresText(*around.stolenS / around.measuredS));
     QStringList reasons;
     for (const std::string &reason : around.throttle)
         reasons << QString::fromStdString(reason);
@@ -96,7 +94,7 @@ QString surroundingsText(const Surroundings &around) {
 QString watchingNowText(std::optional<double> share, std::optional<int> freeCores) {
     if (!share)
         return {};
-    return QStringLiteral("Watching takes %1 of a core; %2").arg(percent(share, 1), costText(*share, freeCores, false));
+    return QStringLiteral("Watching takes %1; %2").arg(coresText(*share), costText(*share, freeCores, false));
 }
 
 } // namespace lockstep::core

@@ -235,8 +235,8 @@ void addNotCounted(const PairJudgement &pair, Reservations &out) {
                 ? ": speed-ups and causes are of the other rounds, times in tables are of all."
                 : ": fewer than three other rounds are left, so all count, and nothing is settled.";
         out.add("disturbed " + busyText(*disturbance) + then, pair.run,
-                busyText(*disturbance) + " (" + percent(disturbance->cores, 0).toStdString() +
-                    " of a core more than in the quietest)" + then,
+                busyText(*disturbance) + " (" + coresText(disturbance->cores).toStdString() +
+                    " more than in the quietest)" + then,
                 busyText(*disturbance) + then);
     }
     if (const auto &leftOut = pair.training->leftOut) {

@@ -101,6 +101,12 @@ std::vector<ResultColumn> rowColumns() {
          .value = measuredMember(&ResultRow::repeats),
          .inWindow = true,
          .measuredHead = "repeats"},
+        {.key = "repeats_planned",
+         .head = "Repeats asked for",
+         .help = "Repeats that were asked for, done or not",
+         .format = ResultFormat::Count,
+         .value = measuredMember(&ResultRow::planned),
+         .least = TextColumns::Data},
     };
 }
 
@@ -368,7 +374,8 @@ std::string countOfColumn(const ResultColumn &column, const ResultRow &row, std:
     const std::string text = std::to_string(count);
     if (column.format == ResultFormat::Nodes && place == ResultPlace::Window)
         return joinedText(row.hosts, ", ");
-    if (column.format != ResultFormat::Repeats || place == ResultPlace::Report)
+    const bool showsPlanned = place != ResultPlace::Report || count != row.planned;
+    if (column.format != ResultFormat::Repeats || !showsPlanned)
         return text;
     return text + (place == ResultPlace::Window ? " of " : "/") + std::to_string(row.planned);
 }

@@ -35,7 +35,7 @@ enum class ResultFormat {
     Share,      ///< 0..1, read in %
     Points,     ///< a signed difference of shares, in points
     Difference, ///< a signed difference
-    Repeats,    ///< those done; the window and lockstepctl add how many were asked for
+    Repeats,    ///< those done; the window and lockstepctl add how many were asked for, reports where those are others
     Nodes       ///< how many; the window names them
 };
 

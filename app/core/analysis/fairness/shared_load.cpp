@@ -39,7 +39,7 @@ std::optional<GroupLoad> loadOf(const RepeatGroup &group, CoresOf cores, bool ta
 }
 
 std::string rangeText(double low, double high) {
-    const std::string from = percent(low, 0).toStdString(), to = percent(high, 0).toStdString();
+    const std::string from = coresText(low).toStdString(), to = coresText(high).toStdString();
     return from == to ? to : from.substr(0, from.find(' ')) + " to " + to;
 }
 
@@ -60,11 +60,10 @@ std::optional<SharedLoad> sharedLoad(const std::vector<RepeatGroup> &groups, con
     if (!out || (out->excessLow < namedExcess && out->low < namedRaw))
         return std::nullopt;
     const bool inTheWay = out->excessLow >= namedExcess;
-    out->sentence =
-        std::string(who) + " took " + rangeText(out->low, out->high) + " of a core in every run" +
-        (!takesFreeCores ? ""
-         : inTheWay      ? ", " + rangeText(out->excessLow, out->excessHigh) + " of a core more than was free"
-                         : ", at most " + percent(out->excessHigh, 0).toStdString() + " of a core more than was free");
+    out->sentence = std::string(who) + " took " + rangeText(out->low, out->high) + " in every run" +
+                    (!takesFreeCores ? ""
+                     : inTheWay      ? ", " + rangeText(out->excessLow, out->excessHigh) + " more than were free"
+                                : ", at most " + coresText(out->excessHigh).toStdString() + " more than were free");
     out->sentence +=
         inTheWay ? ". This lengthened all times, perhaps not equally; the speed-ups hold for this busy machine only."
                  : ". It shared caches, memory and the clock with all runs.";

@@ -11,6 +11,10 @@
 
 namespace lockstep::core {
 
+namespace {
+constexpr const char *anotherRun = "ask for one node, or choose a run by ddp with --run N";
+}
+
 int JobShape::worldSize() const {
     return std::accumulate(processes.begin(), processes.end(), 0);
 }
@@ -27,11 +31,14 @@ Result<JobShape> jobShape(const RunConfig &config, int nodes) {
     if (wanted > 1 && !isDistributed(config.method))
         return fail(Error::badArgument(std::string(toString(config.method)) + " is one process on one node, but " +
                                            std::to_string(wanted) + " nodes are requested",
-                                       "use the method ddp, or one node", "nodes"));
+                                       anotherRun, "nodes"));
     if (wanted > processes)
         return fail(Error::badArgument(std::to_string(wanted) + " nodes are more than the run's " +
                                            std::to_string(processes) + (processes == 1 ? " process" : " processes"),
-                                       "ask for at most " + std::to_string(processes) + " nodes", "nodes"));
+                                       (processes == 1 ? std::string("ask for 1 node")
+                                                       : "ask for at most " + std::to_string(processes) + " nodes") +
+                                           ", or choose a run of more processes with --run N",
+                                       "nodes"));
     JobShape shape;
     for (int node = 0; node < wanted; ++node)
         shape.processes.push_back(processes / wanted + (node < processes % wanted ? 1 : 0));

@@ -164,6 +164,9 @@ QProcessEnvironment environmentFor(const std::string &script) {
     return environment;
 }
 
+/// With these words each of Slurm's programs ends where neither slurm.conf nor DNS names the cluster's controller.
+constexpr const char *noConfiguration = "Could not establish a configuration source";
+
 /// Runs one of Slurm's programs. `input` is the script, of sbatch. Returns what it printed; a refusal carries its stderr.
 Answer ask(const char *program, const QStringList &words, const std::string &input = {}) {
     using enum Unanswered::Why;
@@ -184,8 +187,14 @@ Answer ask(const char *program, const QStringList &words, const std::string &inp
             Silent, Error::failed(std::string(program) + " did not answer within 20 s", "ask Slurm: scontrol ping"));
     }
     if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) {
-        std::string said = QString::fromUtf8(endOfStderr(process)).simplified().toStdString();
-        return unanswered(Refused, Error::failed(std::string(program) + ": " + (said.empty() ? "failed" : said)));
+        const std::string said = QString::fromUtf8(endOfStderr(process)).simplified().toStdString();
+        if (said.find(noConfiguration) != std::string::npos)
+            return unanswered(NotStarted, Error::badArgument("Slurm is not configured here: " + std::string(program) +
+                                                                 " finds no configuration",
+                                                             "run this on a machine of the cluster"));
+        const std::string begin = std::string(program) + ": ";
+        return unanswered(Refused,
+                          Error::failed(said.starts_with(begin) ? said : begin + (said.empty() ? "failed" : said)));
     }
     return process.readAllStandardOutput();
 }

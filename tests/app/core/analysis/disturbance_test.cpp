@@ -82,10 +82,8 @@ private Q_SLOTS:
         QVERIFY(found.pairs.at(0).fairness.empty()); // no difference, which is why nothing was said
         QCOMPARE(found.sharedLoads.size(), std::size_t{1});
         QCOMPARE(found.sharedLoads[0].low, 1.0);
-        QVERIFY2(
-            says(found,
-                 "All runs: other programs took 100 % of a core in every run, 100 % of a core more than was free."),
-            found.reservations.empty() ? "nothing" : found.reservations.front().c_str());
+        QVERIFY2(says(found, "All runs: other programs took 1.0 cores in every run, 1.0 cores more than were free."),
+                 found.reservations.empty() ? "nothing" : found.reservations.front().c_str());
     }
 
     void halfTheTimeStolenInEveryRunIsSaid() {
@@ -95,7 +93,7 @@ private Q_SLOTS:
                 groups[group].runs.push_back(
                     repeatOf(groups[group].name, repeat, int(group), 10, 0.02, group == 0 ? 0.9 : 1.1));
         const Judgement found = judgementOf(groups);
-        QVERIFY(says(found, "All runs: the hypervisor's other guests took 90 to 110 % of a core in every run."));
+        QVERIFY(says(found, "All runs: the hypervisor's other guests took 0.90 to 1.1 cores in every run."));
     }
 
     void loadOnFreeCoresIsSaidAsSharedCachesOnly() {
@@ -104,8 +102,7 @@ private Q_SLOTS:
             for (std::size_t group = 0; group < 2; ++group)
                 groups[group].runs.push_back(repeatOf(groups[group].name, repeat, int(group), 10, 0.9, 0, 1));
         const Judgement found = judgementOf(groups);
-        QVERIFY(says(found,
-                     "took 90 % of a core in every run, at most 0 % of a core more than was free. It shared caches"));
+        QVERIFY(says(found, "took 0.90 cores in every run, at most 0 cores more than were free. It shared caches"));
     }
 
     void ofSeveralNodesLoadIsInTheWayBeyondTheFreeCoresOfTheNodeThatHadIt() {
@@ -119,14 +116,13 @@ private Q_SLOTS:
 
     void whatWentOnAroundSeveralNodesSaysWhichNodeItIsOf() {
         Surroundings around{20, 16.74, 0.0, 2.0, {"CPU quota"}};
-        QCOMPARE(surroundingsText(around),
-                 QStringLiteral("other programs took 83.7 % of a core; clocks or quota held it "
-                                "down for 10.0 % of the time (CPU quota)"));
+        QCOMPARE(surroundingsText(around), QStringLiteral("other programs took 0.84 cores; clocks or quota held it "
+                                                          "down for 10.0 % of the time (CPU quota)"));
         around.nodes = 2;
         around.loadedNode = "hostB";
         around.heldNode = "hostA";
         QCOMPARE(surroundingsText(around),
-                 QStringLiteral("on hostB, the most loaded of 2 nodes: other programs took 83.7 % of a core; clocks or "
+                 QStringLiteral("on hostB, the most loaded of 2 nodes: other programs took 0.84 cores; clocks or "
                                 "quota held hostA down for 10.0 % of the time (CPU quota)"));
         around.nodesUnknown = 1;
         QVERIFY(surroundingsText(around).startsWith(
@@ -136,10 +132,9 @@ private Q_SLOTS:
             QStringLiteral("on hostB, the only one of 2 nodes that reported it: ")));
         Watching watching{0, {}, {}, 0.2, 25.3};
         watching.nodes = 2;
-        QCOMPARE(
-            watchingText(watching, 0, 20),
-            QStringLiteral("on the run's first node: nobody watched there; the agent took 1.0 % of a core; the ranks' "
-                           "threads on all 2 nodes waited 25.3 s for a core, for whatever ran there"));
+        QCOMPARE(watchingText(watching, 0, 20),
+                 QStringLiteral("on the run's first node: nobody watched there; the agent took 0.010 cores; the ranks' "
+                                "threads on all 2 nodes waited 25.3 s for a core, for whatever ran there"));
     }
 
     void aQuietMachineAndOneThatIsNotMeasuredAreNotSaid() {
@@ -162,9 +157,8 @@ private Q_SLOTS:
         QVERIFY(std::fabs(found.pairs[0].wholeRun->factor - (10 + 1) / (10 / 1.6 + 1)) < 0.03);
         QVERIFY2(std::ranges::none_of(found.pairs[0].fairness, [](const auto &one) { return one.key == "load"; }),
                  "what counts was measured under the same load");
-        QVERIFY2(says(found,
-                      "DDP on 2 devices: other programs were busy in rounds 1-3 (58 % of a core more than in the "
-                      "quietest): speed-ups and causes are of the other rounds, times in tables are of all."),
+        QVERIFY2(says(found, "DDP on 2 devices: other programs were busy in rounds 1-3 (0.58 cores more than in the "
+                             "quietest): speed-ups and causes are of the other rounds, times in tables are of all."),
                  found.reservations.empty() ? "nothing" : found.reservations.front().c_str());
         QVERIFY2(!found.pairs[0].adjusted, "it would be fitted to rounds that do not count");
         QVERIFY(found.lines.at(0).outcome == Outcome::WorthIt);

@@ -420,22 +420,22 @@ private Q_SLOTS:
         const ResultTable table = resultTable(given.experiment, given.outcomes);
         const std::string csv = exportResults({table, {}}, ExportFormat::Csv);
         const std::vector<std::string> all = lines(csv);
-        QVERIFY(all[0].starts_with("run,kind,method,devices,device_kind,backend,workers,loader,repeats,first_epoch_s,"
-                                   "epoch_median_s,total_training_time_s,run_time_s,"));
-        QVERIFY2(all[1].starts_with("baseline,measured here,baseline,1,cpu,,0,batch,3,7.29864"), all[1].c_str());
+        QVERIFY(all[0].starts_with("run,kind,method,devices,device_kind,backend,workers,loader,repeats,"
+                                   "repeats_planned,first_epoch_s,epoch_median_s,total_training_time_s,run_time_s,"));
+        QVERIFY2(all[1].starts_with("baseline,measured here,baseline,1,cpu,,0,batch,3,3,7.29864"), all[1].c_str());
         const QStringList cells = QString::fromStdString(all[1]).split(u',');
-        QCOMPARE(cells[11].toDouble(), *row(table, "baseline").totalTrainingTimeS); // to the last digit
-        QVERIFY2(cells.mid(13).join(u',').startsWith(QStringLiteral(",1,,,,,,1,,,,,0.75,,0.5,,cpu:0 70 %,")),
+        QCOMPARE(cells[12].toDouble(), *row(table, "baseline").totalTrainingTimeS); // to the last digit
+        QVERIFY2(cells.mid(14).join(u',').startsWith(QStringLiteral(",1,,,,,,1,,,,,0.75,,0.5,,cpu:0 70 %,")),
                  all[1].c_str());
         QVERIFY2(all[1].find("\"say \"\"hi\"\", twice\"") != std::string::npos, all[1].c_str());
         const ResultRow &ddp = row(table, "DDP on 2 devices");
-        QVERIFY2(all[3].starts_with("DDP on 2 devices,measured here,ddp,2,cpu,auto,0,batch,3," +
+        QVERIFY2(all[3].starts_with("DDP on 2 devices,measured here,ddp,2,cpu,auto,0,batch,3,3," +
                                     numberText(*ddp.firstEpochS) + "," + numberText(*ddp.epochMedianS) + "," +
                                     numberText(*ddp.totalTrainingTimeS) + "," + numberText(*ddp.runTimeS) + ",," +
                                     numberText(*ddp.speedUpTraining) + ",,,,,," + numberText(*ddp.speedUpRun) + ",,,," +
                                     numberText(*ddp.efficiency) + ","),
                  all[3].c_str());
-        QVERIFY2(all[4].starts_with("DP on 8 devices,not run here,dp,8,cpu,,0,batch,0,,,,,,,,,,,,,"), all[4].c_str());
+        QVERIFY2(all[4].starts_with("DP on 8 devices,not run here,dp,8,cpu,,0,batch,0,1,,,,,,,,,,,,,"), all[4].c_str());
         QCOMPARE(all.size(), std::size_t(1 + 5 + 3 + 1));
         QLocale::setDefault(QLocale::c());
         std::setlocale(LC_ALL, "C");

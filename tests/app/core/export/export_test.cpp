@@ -195,6 +195,17 @@ private Q_SLOTS:
         QVERIFY(json["rows"][1]["phases_s"].is_object());
     }
 
+    void howManyRepeatsWereAskedForIsInEveryExport() {
+        ResultTable some = table();
+        some.rows.front().planned = 3;
+        const auto json = nlohmann::json::parse(exportResults({some, {}}, ExportFormat::Json));
+        QCOMPARE(json["rows"][0]["repeats"].get<int>(), 2);
+        QCOMPARE(json["rows"][0]["repeats_planned"].get<int>(), 3);
+        for (const ExportFormat format : {ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html})
+            QVERIFY(exportResults({some, {}}, format).find("2/3") != std::string::npos);
+        QVERIFY(exportResults({table(), {}}, ExportFormat::Markdown).find("2/2") == std::string::npos);
+    }
+
     void latexReadsBackAsTheTable() {
         const QString latex = QString::fromStdString(exportResults({table(), {}}, ExportFormat::Latex));
         const TextTable text = textTable(table(), TextColumns::Paper);

@@ -539,10 +539,9 @@ private Q_SLOTS:
         record.otherCores = 0.1;
         QVERIFY(labReservations(record, {}).empty());
         record.otherCores = 2.34;
-        QCOMPARE(
-            labReservations(record, {}),
-            std::vector<std::string>{"While the lab measured, other programs used 2.3 of this machine's cores: its "
-                                     "times may be too long."});
+        QCOMPARE(labReservations(record, {}),
+                 std::vector<std::string>{"While the lab measured, other programs used 2.3 cores of this machine: its "
+                                          "times may be too long."});
         const auto read = labRecordFromJson(toJson(record));
         QVERIFY(read && read->otherCores == record.otherCores);
         record.otherCores.reset();

@@ -6,6 +6,7 @@
 #include "base/machine_facts.h"
 #include "core_queue_support.h"
 #include "experiment/plan.h"
+#include "fake_slurm.h"
 #include "ipc/file_system.h"
 #include "launch/jobs/job_shape.h"
 #include "queue/queue_request.h"
@@ -39,30 +40,6 @@ SlurmJob job(const std::string &state) {
     out.state = state;
     return out;
 }
-
-/// Programs of Slurm's names, first in the path of this process.
-class FakeSlurm {
-public:
-    FakeSlurm() : m_path(qgetenv("PATH")) { qputenv("PATH", m_folder.path().toUtf8() + ':' + m_path); }
-    ~FakeSlurm() { qputenv("PATH", m_path); }
-    FakeSlurm(const FakeSlurm &) = delete;
-    FakeSlurm &operator=(const FakeSlurm &) = delete;
-    /// What they write into $DIR/said can be read.
-    void program(const char *name, const std::string &script) const {
-        const std::string path = file(name);
-        write(path, "#!/bin/sh\nDIR=" + m_folder.path().toStdString() + "\n" + script + "\n");
-        QVERIFY(QFile::setPermissions(QString::fromStdString(path),
-                                      QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
-    }
-    [[nodiscard]] std::string said() const { return realFileSystem().readAll(file("said")).value_or(""); }
-
-private:
-    [[nodiscard]] std::string file(const char *name) const {
-        return m_folder.filePath(QString::fromLatin1(name)).toStdString();
-    }
-    QTemporaryDir m_folder;
-    QByteArray m_path;
-};
 
 /// What a squeue does that is asked for the comments of jobs, by number: it prints them as they are, whatever stands around them in the
 /// format.
@@ -172,6 +149,18 @@ private Q_SLOTS:
         slurm.program("squeue", commented({{"-5", "mark"}}));
         const Submitted job = submitToSlurm("#!/bin/sh\n", "log", "mark");
         QVERIFY2(job.job.empty() && job.error.what.find("-5") != std::string::npos, job.job.c_str());
+    }
+
+    void slurmThatIsNotConfiguredTakesNoJob() {
+        const FakeSlurm slurm;
+        const std::string lost = "echo 'NAME: fatal: Could not establish a configuration source' >&2; exit 1";
+        slurm.program("sbatch", lost);
+        slurm.program("squeue", lost);
+        const Submitted job = submitToSlurm("#!/bin/sh\n", "log", "mark");
+        QVERIFY(!job.unknown); // whether it is in the queue
+        QCOMPARE(job.error.what, std::string("Slurm is not configured here: sbatch finds no configuration"));
+        slurm.program("squeue", "echo 'squeue: error: Socket timed out' >&2; exit 1");
+        QCOMPARE(slurmJobs().error().what, std::string("squeue: error: Socket timed out"));
     }
 
     void aJobThatSlurmDidNotCancelIsNotRecordedAsCancelled() {

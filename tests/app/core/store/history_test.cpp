@@ -163,10 +163,11 @@ private Q_SLOTS:
         const Watching some{10, 0.56, 0.4, 0.2, 1.25};
         QCOMPARE(
             watchingText(some, 0, 20),
-            QStringLiteral("viewers took 5.6 % of a core for 10.0 s of the run's 20.0 s, no core was free of ranks, so "
-                           "training was slower by at most about 5.6 % meanwhile (inferred); the agent took 1.0 % of a "
-                           "core; the queue's process 2.0 %; the ranks' threads waited 1.25 s for a core, for whatever "
-                           "ran there"));
+            QStringLiteral(
+                "viewers took 0.056 cores for 10.0 s of the run's 20.0 s, no core was free of ranks, so "
+                "training was slower by at most about 5.6 % meanwhile (inferred); the agent took 0.010 "
+                "cores; the queue's process 0.020 cores; the ranks' threads waited 1.25 s for a core, for whatever "
+                "ran there"));
         QVERIFY(watchingText(some, 1, 20).contains(QStringLiteral("1 core was free of ranks for that")));
         QVERIFY(watchingText(some, 3, 20).contains(QStringLiteral("3 cores were free of ranks for that")));
         QVERIFY(watchingText(some, std::nullopt, 20)
@@ -174,7 +175,7 @@ private Q_SLOTS:
         QCOMPARE(watchingText(Watching{}, 0, 20), QStringLiteral("nobody watched on its machine"));
         QVERIFY(watchingNowText(std::nullopt, 0).isEmpty());
         QCOMPARE(watchingNowText(0.05, 2),
-                 QStringLiteral("Watching takes 5.0 % of a core; 2 cores are free of ranks for that"));
+                 QStringLiteral("Watching takes 0.050 cores; 2 cores are free of ranks for that"));
     }
 
     // --- notes ---

@@ -55,40 +55,6 @@ void rewriteUnseen(const std::string &file, const std::string &text) {
 class CoreIndexTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void theTimeOfMoreOrFewerSamplesIsEstimatedFromRunsThatDifferInNothingElse() {
-        const Home home;
-        RunRecord quick = ddpRecord("");
-        quick.config->trainSamples = 12'800;
-        quick.config->epochs = 3;
-        RunResult result = doneResult(finishedRun(12, &quick), 0, 3.0);
-        result.summary.emplace();
-        result.summary->totalTrainingTimeS = 2.0;
-        for (int epoch = 1; epoch <= 3; ++epoch) {
-            result.summary->epochs.emplace_back().epoch = epoch;
-            result.summary->epochs.back().samples = 12'800;
-            result.summary->epochs.back().durationS = 2.0 / 3;
-        }
-        write(runFolder(result.run).result(), toJson(result));
-        auto index = RunIndex::open();
-        QCOMPARE(*index->refresh(), 1);
-        const MachineName box{"box", ""};
-        RunConfig whole = *quick.config;
-        whole.trainSamples = 0; // 60,000
-        whole.epochs = 10;
-        // 19,200 samples a second, and a second of starting and testing for three epochs.
-        QCOMPARE(*index->estimate(whole, box), 600'000 / 19'200.0 + 10 / 3.0);
-        RunConfig less = *quick.config;
-        less.epochs = 1;
-        QCOMPARE(*index->estimate(less, box), 1.0);
-        QVERIFY(!index->estimate(whole, {"elsewhere", ""}));
-        RunConfig other = whole;
-        other.batchSize = 128; // other steps
-        QVERIFY(!index->estimate(other, box));
-        whole.epochs = 100; // the quick run's samples are less than 1 % of so many
-        QVERIFY(!index->estimate(whole, box));
-        QVERIFY(!index->estimate(*quick.config, box, {"python3", "train.py"}));
-    }
-
     void whatAnotherRunTrainedIsNoFigureOfOneThatOnlyTestedItsCheckpoint() {
         const Home home;
         for (const int firstEpoch : {3, 4}) { // of three

@@ -104,7 +104,7 @@ private Q_SLOTS:
         writer.watched(0.04);
         writer.watched(0.06);
         QVERIFY(m_workspace->openRun(QString::fromStdString(writer.run)).has_value());
-        QTRY_COMPARE(live()->watchingLabel()->text(), QStringLiteral("Watching takes 5.0 % of a core"));
+        QTRY_COMPARE(live()->watchingLabel()->text(), QStringLiteral("Watching takes 0.050 cores"));
         QVERIFY(live()->watchingLabel()->toolTip().startsWith(QStringLiteral(
             "no core is free of ranks, so training is slower by at most about 5.0 % meanwhile (inferred)")));
         QVERIFY(live()->watchingLabel()->isVisible());

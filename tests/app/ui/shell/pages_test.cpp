@@ -301,6 +301,8 @@ private Q_SLOTS:
         };
         for (const char *head : {"Everywhere", "Go to a page", "Plan", "Live", "Verdict", "Runs", "Nodes", "Lab"})
             QVERIFY2(place(QString::fromLatin1(head)).y() >= 0, head);
+        for (const char *title : {"Run what a finding suggests", "Run a missing control"})
+            QVERIFY2(place(QString::fromLatin1(title)).y() >= 0, title);
         const QPoint pages = place(QStringLiteral("Go to a page"));
         for (const char *title : {"All commands", "Copy image"}) { // works on every page, or on those with charts
             const QPoint everywhere = place(QString::fromLatin1(title));
@@ -359,7 +361,8 @@ private Q_SLOTS:
         QTest::newRow("format") << QStringList{"lockstep", "--export", "x", "--experiment", "y", "--format", "bmp"}
                                 << "svg";
         QTest::newRow("export of nothing") << QStringList{"lockstep", "--export", "x"} << "--experiment";
-        QTest::newRow("unknown") << QStringList{"lockstep", "--nonsense"} << "nonsense";
+        QTest::newRow("unknown") << QStringList{"lockstep", "--nonsense"}
+                                 << "Unknown option 'nonsense'; `lockstep --help`";
         QTest::newRow("stray") << QStringList{"lockstep", "stray"} << "stray";
         QTest::newRow("both colours") << QStringList{"lockstep", "--dark", "--light"} << "exclude";
     }
