@@ -363,6 +363,22 @@ class Sender(Case):
         self.assertIn("rank 0 is no longer shown", alone)
         self.assertEqual(alone.count("\n"), 1)
 
+    def test_all_addresses_of_a_listener_share_the_time_for_a_connection(self):
+        code = ("import lockstep.sender as sender\n"
+                "now, waits = [0.0], []\n"
+                "class Silent:\n"
+                "    def __init__(self, *kind): pass\n"
+                "    def settimeout(self, seconds): self.limit = seconds\n"
+                "    def connect(self, place):\n"
+                "        waits.append(self.limit)\n"
+                "        now[0] += self.limit\n"
+                "        raise TimeoutError('timed out')\n"
+                "    def close(self): pass\n"
+                "sender.socket.socket, sender.monotonic_ns = Silent, lambda: int(now[0] * 1e9)\n"
+                "try: sender._connected([(2, 1, 6, '', ('10.0.0.%d' % host, 4799)) for host in range(60)])\n"
+                "except TimeoutError: print(len(waits), min(waits) > 0.005, now[0] < sender.CONNECT_S + 0.001)\n")
+        self.assertEqual(self.call(sys.executable, "-c", code).stdout, "60 True True\n")
+
     def test_an_agent_that_goes_away_harms_nothing(self):
         path = str(self.home / "socket")
         with socket.socket(socket.AF_UNIX) as server:

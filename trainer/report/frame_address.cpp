@@ -45,13 +45,16 @@ bool waitFor(int fd, short events, Deadline until) {
 
 Result<Fd> connectTcp(const std::string &address, const std::vector<NetAddress> &at, Deadline until) {
     int error = ETIMEDOUT;
-    for (const NetAddress &one : at) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        const NetAddress &one = at[i];
+        const auto now = std::chrono::steady_clock::now(); // each address gets a share: the next may answer
+        const Deadline untilNext = now + (until - now) / static_cast<int>(at.size() - i);
         Fd fd(::socket(one.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (::connect(fd.get(), one.get(), one.length) != 0 && errno != EINPROGRESS) {
             error = errno;
             continue;
         }
-        if (!waitFor(fd.get(), POLLOUT, until))
+        if (!waitFor(fd.get(), POLLOUT, untilNext))
             continue;
         socklen_t size = sizeof error;
         ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);

@@ -20,7 +20,7 @@ struct ListenerLink {
     Fd fd;                      ///< non-blocking; the hello was exchanged
     std::uint64_t nextRseq = 0; ///< the first frame of this process that the listener lacks
 };
-/// Connects to the first of its host's addresses that answers, and sends a hello with the token of
+/// Connects to the first of its host's addresses that answers, each of which gets a share of the time, and sends a hello with the token of
 /// LOCKSTEP_FRAMES_TOKEN. Blocks for at most `limit`. BadArgument: no addresses, no listener there, or the reason why
 /// the listener refuses.
 [[nodiscard]] Result<ListenerLink> connectToListener(const std::string &address, const NetAddresses &at, int rank,

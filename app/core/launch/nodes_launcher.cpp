@@ -41,6 +41,7 @@ void NodesLauncher::start(const CommandPrefix &where, const LaunchRequest &reque
             return;
         }
     m_firstPrefix = *prefixOfAgent0(config, where);
+    m_unreached = m_firstPrefix.host;
     m_first = std::make_unique<AgentLauncher>();
     connect(m_first.get(), &AgentLauncher::ready, this, &NodesLauncher::startOthers);
     connect(m_first.get(), &AgentLauncher::failed, this, &NodesLauncher::failed);
@@ -102,9 +103,10 @@ void NodesLauncher::startOthers(const QString &run, const QString &socket, qint6
 void NodesLauncher::otherFailed(int node, const Error &error, int exitCode) {
     if (std::exchange(m_over, true))
         return; // only the first error is reported
+    const NodePlace &place = m_request.record.config->nodes[std::size_t(node)];
     Error named = error;
-    named.what = "node " + std::to_string(node) + " (" + titleOf(m_request.record.config->nodes[std::size_t(node)]) +
-                 "): " + error.what;
+    named.what = "node " + std::to_string(node) + " (" + titleOf(place) + "): " + error.what;
+    m_unreached = place.host;
     stopAgent0(named, exitCode == AgentLauncher::linkFailed ? nodeUnreachable : exitCode);
 }
 

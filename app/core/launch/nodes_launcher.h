@@ -33,6 +33,8 @@ public:
 
     /// failed()'s exit code if another node than agent 0's can't be reached: nothing is left running.
     static constexpr int nodeUnreachable = 254;
+    /// The host that could not be reached, after failed() with nodeUnreachable or AgentLauncher::linkFailed.
+    [[nodiscard]] const std::string &unreached() const { return m_unreached; }
 
 Q_SIGNALS:
     void ready(const QString &run, const QString &socket, qint64 pid); ///< agent 0's; all nodes have joined
@@ -55,7 +57,7 @@ private:
     std::unique_ptr<AgentLauncher> m_first;
     std::vector<std::unique_ptr<AgentLauncher>> m_others;
     std::unique_ptr<QProcess> m_stop;
-    std::string m_run;
+    std::string m_run, m_unreached;
     int m_waiting = 0, m_alive = 0, m_exitCode = 0;
     QString m_lastSentence;
     bool m_over = false;

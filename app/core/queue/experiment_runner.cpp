@@ -191,14 +191,20 @@ bool ExperimentRunner::launch(int entry, const std::string &id) {
     LaunchRequest request = requestFor(experiment(), at(entry));
     if (m_torchReason)
         request.record.torchReason = m_torchReason(at(entry).config());
-    run.launch(m_queue->prefix(), request, {experiment().check, reachedBefore()});
+    run.launch(m_queue->prefix(), request,
+               {experiment().check, [this](const std::string &host) { return reachedBefore(host); }});
     return true;
 }
 
-bool ExperimentRunner::reachedBefore() const {
-    return std::ranges::any_of(experiment().entries, [](const ExperimentEntry &entry) {
-        return !entry.earlierRuns.empty() || (!entry.run.empty() && entry.state != EntryState::Launching);
-    });
+/// The queue's own machine was asked for its facts before there was an experiment.
+bool ExperimentRunner::reachedBefore(const std::string &host) const {
+    return host == m_queue->prefix().host ||
+           std::ranges::any_of(experiment().entries, [&host](const ExperimentEntry &entry) {
+               const bool ran =
+                   !entry.earlierRuns.empty() || (!entry.run.empty() && entry.state != EntryState::Launching);
+               return ran && std::ranges::any_of(entry.config().nodes,
+                                                 [&host](const NodePlace &node) { return node.host == host; });
+           });
 }
 
 void ExperimentRunner::follow(int entry) {
@@ -221,8 +227,13 @@ void ExperimentRunner::ended(int entry) {
     };
     if (leftAlone(entry)) // its record came from another machine
         return next();
-    if (link == LinkState::Failed && at(entry).state == EntryState::Launching) {
+    const bool neverReached = one.run->neverReached();
+    if ((neverReached || link == LinkState::Failed) && at(entry).state == EntryState::Launching) {
         forget();
+        if (const RunFolder copy = runFolder(at(entry).run); neverReached && !isThere(copy.config())) {
+            std::error_code ignored;
+            std::filesystem::remove_all(copy.path, ignored);
+        }
         return one.run->notThere();
     }
     if (refusal) {

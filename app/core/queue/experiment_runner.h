@@ -71,7 +71,7 @@ private:
     void ended(int entry);
     bool leftAlone(int entry);
     void refused(int entry, const Error &error);
-    [[nodiscard]] bool reachedBefore() const;
+    [[nodiscard]] bool reachedBefore(const std::string &host) const;
     void neverRan(int entry, EntryState state, const QString &reason);
     void over(int entry, EntryState state, const QString &reason = {});
     void drop(int entry);

@@ -65,6 +65,10 @@ void QueueRun::startLauncher() {
 
 void QueueRun::launchFailed(const Error &error, int exitCode) {
     if (exitCode == AgentLauncher::linkFailed && ++m_attempts <= mostAttempts) {
+        m_lostLinks = 0;
+        if (!m_care.reached(m_launcher->unreached()) &&
+            !wasChecked(m_request.record.config.value_or(RunConfig()), m_where))
+            m_unreached = error;
         QTimer::singleShot(1000, this, &QueueRun::mayRun);
         return;
     }
@@ -82,7 +86,7 @@ void QueueRun::launchFailed(const Error &error, int exitCode) {
 /// should know at once.
 bool QueueRun::waitUntilReached(const Error &error) {
     const bool first = m_wait.first();
-    if (!m_care.reachedBefore || !m_wait.next())
+    if (!m_care.reached(m_launcher->unreached()) || !m_wait.next())
         return false;
     const QString sentence =
         QString::fromStdString(error.what) + QStringLiteral("; it is tried again until ") + m_wait.until();
@@ -95,9 +99,16 @@ bool QueueRun::waitUntilReached(const Error &error) {
 void QueueRun::notThere() {
     if (m_stopBy)
         return Q_EMIT stopped();
+    if (neverReached())
+        return Q_EMIT refused(*m_unreached);
+    m_unreached.reset(); // its host has answered
     if (++m_attempts > mostAttempts)
         return Q_EMIT failed(QStringLiteral("its agent could not be started"));
     Q_EMIT launchAgain();
+}
+
+bool QueueRun::neverReached() const {
+    return m_unreached && m_lostLinks >= mostAttempts;
 }
 
 RunStore *QueueRun::follow(const std::string &run, const CommandPrefix &agent0) {
@@ -116,8 +127,14 @@ RunStore *QueueRun::follow(const std::string &run, const CommandPrefix &agent0) 
         },
         Qt::QueuedConnection); // the follower may be deleted then
     connect(m_store.get(), &RunStore::changed, this, [this](RunStore::Changes what) {
-        if ((what & RunStore::Link) && m_store->lifecycle().link() == LinkState::Live)
-            Q_EMIT live();
+        if (!(what & RunStore::Link))
+            return;
+        if (m_store->lifecycle().link() == LinkState::Lost)
+            return lostAgain();
+        if (m_store->lifecycle().link() != LinkState::Live)
+            return;
+        m_unreached.reset();
+        Q_EMIT live();
     });
     return m_store.get();
 }
@@ -126,6 +143,16 @@ void QueueRun::startFollowing() {
     m_follower->start();
     if (m_stopBy)
         stop(*m_stopBy);
+}
+
+/// A link that has stood may come back at any time. Where none has, following it would never end.
+void QueueRun::lostAgain() {
+    if (!m_unreached || ++m_lostLinks != mostAttempts)
+        return;
+    QTimer::singleShot(0, this, [this] { // the store and its follower may be deleted then
+        if (m_follower && neverReached())
+            Q_EMIT ended();
+    });
 }
 
 /// A run here that can't be followed may train on, and none starts on top of it.

@@ -32,12 +32,15 @@ public:
 
     /// How launch() goes about it.
     struct Care {
-        bool check = true;          ///< check the devices before the first run over them
-        bool reachedBefore = false; ///< its nodes were reached by an earlier run, so they are waited for
+        bool check = true; ///< check the devices before the first run over them
+        /// Whether an earlier run reached this host: then it is waited for, else its name may be wrong. Never null.
+        std::function<bool(const std::string &host)> reached = [](const std::string &) { return false; };
     };
     /// launched(), mayRun(), launchAgain(), stopped(), refused() or failed() follows.
     void launch(const CommandPrefix &where, const LaunchRequest &request, Care care);
-    void notThere(); ///< what mayRun() hoped for: launchAgain(), stopped() or failed() follows
+    void notThere(); ///< what mayRun() hoped for: launchAgain(), stopped(), refused() or failed() follows
+    /// After mayRun(), at ended(): no link to its host has ever stood, so that its name may be wrong.
+    [[nodiscard]] bool neverReached() const;
     RunStore *follow(const std::string &run,
                      const CommandPrefix &agent0); ///< makes the store; then call startFollowing()
     void startFollowing();                         ///< ended() follows
@@ -65,11 +68,14 @@ private:
     void launchFailed(const Error &error, int exitCode);
     bool waitUntilReached(const Error &error);
     void followed();
+    void lostAgain();
     std::string m_experiment;
     CommandPrefix m_where;
     LaunchRequest m_request;
     Care m_care;
-    int m_attempts = 0; ///< over a failing link
+    int m_attempts = 0;               ///< over a failing link
+    int m_lostLinks = 0;              ///< since mayRun(), to a host that was never reached
+    std::optional<Error> m_unreached; ///< why that host was not
     ReachWait m_wait;
     std::optional<QString> m_stopBy;     ///< stop() was called
     std::string m_notStopped;            ///< why the last try failed

@@ -21,7 +21,7 @@ from lockstep.stacks import stacks
 FRAMES, TOKEN = "LOCKSTEP_FRAMES", "LOCKSTEP_FRAMES_TOKEN"  # variables: whom frames go to, and what they are let in by
 UNIX, TCP, FILE = "unix:", "tcp://", "file:"
 HEARTBEAT_S = 1.0
-CONNECT_S = 0.5  # longest wait for a connection, and for the look-up of a name before it
+CONNECT_S = 0.5  # longest wait for a connection, whatever number of addresses, and for the look-up of a name before it
 FAREWELL_S = 2.0  # longest wait for the last frame to leave
 RETRY_NS = 5 * 10**9  # between two attempts to reach a listener
 HEARD_BYTES = 4096  # how many of the received bytes are kept, the newest
@@ -458,17 +458,20 @@ def _error_in(heard: bytes) -> str:
 
 
 def _connected(addresses: List[Any]) -> socket.socket:
-    """A connection to the first address, as getaddrinfo() gives them, that takes one."""
+    """A connection to the first address, as getaddrinfo() gives them, that takes one. Each gets a share of the time that is left."""
     failure = OSError("there is no address")
-    for family, kind, protocol, _, place in addresses:
+    until_ns = monotonic_ns() + int(CONNECT_S * 1e9)
+    for number, (family, kind, protocol, _, place) in enumerate(addresses):
         try:
             opened = socket.socket(family, kind, protocol)
         except OSError as error:  # no IPv6 here
             failure = error
             continue
         try:
-            opened.settimeout(CONNECT_S)
+            left_s = (until_ns - monotonic_ns()) / 1e9
+            opened.settimeout(max(left_s, 0.001) / (len(addresses) - number))  # 0 would not wait at all
             opened.connect(place)
+            opened.settimeout(CONNECT_S)
             return opened
         except OSError as error:
             opened.close()

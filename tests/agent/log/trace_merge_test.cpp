@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,7 +50,7 @@ TEST_CASE("a rank's file that is larger than any trace is not merged, and says s
     const TestHome home;
     const std::string own = home.path() + "/rank-0.json";
     REQUIRE(realFileSystem()
-                .writeAtomically(own, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                .writeAtomically(own, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\",\"pid\":0}\n]}\n")
                 .has_value());
     std::filesystem::resize_file(own, 2 * largestTrace);
     TraceMerge merge;
@@ -86,20 +87,70 @@ TEST_CASE(
     std::string events = "{";
     for (int i = 0; i < 100'000; ++i)
         events += "\"ts\":0.000,";
-    write(events + "\"dur\":1}");
+    write(events + "\"pid\":0}");
     CHECK(refusal(2 << 20) ==
           "the traces of all ranks are larger than 2 MiB together, and stay in " + home.path() + "; trace fewer steps");
     CHECK(refusal(1 << 20).starts_with("the traces of all ranks are larger than 1 MiB"));
     events = "{";
     for (int i = 0; i <= 2'000'000; ++i)
         events += "\"ts\":0.000,";
-    write(events + "\"dur\":1}");
+    write(events + "\"pid\":0}");
     CHECK(refusal(largestMergedTrace) == home.path() + "/rank-0.json has more than 2000000 times; trace fewer steps");
+}
+
+TEST_CASE("a trace with an event of another rank, or with what is no event, is not merged and leaves nothing") {
+    const TestHome home;
+    const auto write = [&](int rank, const std::string &events) {
+        REQUIRE(realFileSystem()
+                    .writeAtomically(home.path() + "/rank-" + std::to_string(rank) + ".json",
+                                     "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events + "\n]}\n")
+                    .has_value());
+    };
+    write(0, "{\"ph\":\"X\",\"pid\":0}");
+    const std::string own = home.path() + "/rank-1.json", good = "{\"pid\":1,\"ts\":1.000}";
+    const std::vector<std::string> wrong = {"{\"pid\":0}",
+                                            "{\"pid\":-1}",
+                                            "{\"pid\":1.0}",
+                                            "{\"pid\":\"1\"}",
+                                            "{\"pid\":1,\"pid\":0}",
+                                            "{\"pid\":[1]}",
+                                            "{\"ph\":\"X\"}",
+                                            "{\"args\":{\"pid\":1}}",
+                                            "{\"p\\u0069d\":0,\"pid\":1}",
+                                            "1",
+                                            "[{\"pid\":1}]",
+                                            "{\"pid\":1",
+                                            "{\"pid\":1},{\"pid\":0}",
+                                            "{\"pid\":1}\n]} nonsense",
+                                            "{\"pid\":1},",
+                                            ""};
+    for (const std::optional<double> ahead : {std::optional<double>(), std::optional(0.0)})
+        for (const std::string &event : wrong) {
+            CAPTURE(event);
+            write(1, good + ",\n" + event);
+            TraceMerge merge;
+            const auto merged = merge.poll(home.path(), {{0, {}, 0, {}}, {1, ahead, 0.001, {}}});
+            REQUIRE(!merged);
+            CHECK(merged.error().message() == own + ", line 3 is no event of rank 1 as the trainer writes it");
+            CHECK_FALSE(std::filesystem::exists(home.path() + "/trace.json"));
+            CHECK_FALSE(std::filesystem::exists(home.path() + "/trace.json.part"));
+        }
+    const std::vector<RankTrace> two = {{0, {}, 0, {}}, {1, 0.0, 0.001, {}}};
+    write(1, "");
+    TraceMerge merge;
+    CHECK(merge.poll(home.path(), two).error().message() == own + " is no trace of a rank");
+    write(1, good + ",\n{\"tid\":7,\"args\":{\"pid\":0,\"list\":[0]},\"pid\":1}");
+    TraceMerge another;
+    const auto merged = another.poll(home.path(), two);
+    REQUIRE(merged);
+    REQUIRE(*merged);
+    const auto all = nlohmann::json::parse(*realFileSystem().readAll((*merged)->path)).at("traceEvents");
+    CHECK(all.size() == 4); // with what was subtracted from rank 1's times
 }
 
 TEST_CASE("a large trace is merged in pieces, and one that is given up leaves nothing") {
     const TestHome home;
-    std::string events = "{\"ph\":\"X\",\"ts\":1000000.000,\"name\":\"" + std::string(40 << 20, 'x') + "\"}";
+    std::string events = "{\"ph\":\"X\",\"pid\":0,\"ts\":1000000.000,\"name\":\"" + std::string(40 << 20, 'x') + "\"}";
     REQUIRE(realFileSystem()
                 .writeAtomically(home.path() + "/rank-0.json",
                                  "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events + "\n]}\n")
@@ -124,7 +175,7 @@ TEST_CASE("a node's name stands in the trace as it is, whatever it holds") {
     const std::string name = "no\"de}],\\x\n\xff" + std::string(400, 'x');
     REQUIRE(realFileSystem()
                 .writeAtomically(home.path() + "/rank-0.json",
-                                 "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                                 "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\",\"pid\":0}\n]}\n")
                 .has_value());
     TraceMerge merge;
     const auto merged = merge.poll(home.path(), {{0, {}, 0, {}}, {1, {}, 0, "nothing came of it from " + name}});
@@ -141,7 +192,7 @@ TEST_CASE("a trace that can't be written is told once, not read again at once, a
     const std::string merged = home.path() + "/trace.json", own = home.path() + "/rank-0.json";
     std::filesystem::create_directories(merged + "/in the way");
     REQUIRE(realFileSystem()
-                .writeAtomically(own, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                .writeAtomically(own, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\",\"pid\":0}\n]}\n")
                 .has_value());
     const std::vector<RankTrace> one = {{0, {}, 0, {}}};
     TraceMerge patient, hasty(std::chrono::milliseconds(0));
@@ -162,7 +213,8 @@ TEST_CASE("a trace whose file is dated in the future, or before the last one, is
     const auto write = [&](int rank) {
         const std::string path = home.path() + "/rank-" + std::to_string(rank) + ".json";
         REQUIRE(realFileSystem()
-                    .writeAtomically(path, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                    .writeAtomically(path, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\",\"pid\":" +
+                                               std::to_string(rank) + "}\n]}\n")
                     .has_value());
         return path;
     };

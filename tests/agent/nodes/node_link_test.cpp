@@ -8,8 +8,10 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
@@ -18,6 +20,7 @@
 #include "trainer/agent/net/net_talk.h"
 #include "trainer/agent/nodes/node_link.h"
 #include "trainer/agent/nodes/node_listener.h"
+#include "trainer/agent/ranks/node_plan.h"
 
 using namespace lockstep;
 using namespace lockstep::agent;
@@ -25,7 +28,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A port of 127.0.0.1 that refuses connections: it is bound, and nobody listens.
+/// A port of 127.0.0.1 that refuses connections: it is bound, and nobody listens until listen() is called.
 class RefusingPort {
 public:
     RefusingPort() : m_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -33,6 +36,7 @@ public:
         REQUIRE(any);
         REQUIRE(::bind(m_fd.get(), any->get(), any->length) == 0);
     }
+    void listen() const { REQUIRE(::listen(m_fd.get(), 1) == 0); }
     [[nodiscard]] NetAddress address() const { return netAddress("127.0.0.1", portOf(m_fd.get())).value(); }
 
 private:
@@ -142,4 +146,16 @@ TEST_CASE("a link tries each address of a name, and comes back by the one it kno
             });
     CHECK(back);
     CHECK(*asked == 1);
+}
+
+TEST_CASE("whoever waits for agent 0 can be ended between two addresses of its name") {
+    const RefusingPort nobody, agent0;
+    agent0.listen();
+    const std::vector<NetAddress> both = {nobody.address(), agent0.address()};
+    const auto patient = somebodyListens(both, [] { return std::nullopt; });
+    REQUIRE(patient.has_value());
+    CHECK(*patient);
+    const auto ended = somebodyListens(both, [] { return std::optional(Error::failed("stopped by signal 15")); });
+    REQUIRE_FALSE(ended.has_value());
+    CHECK(ended.error().what == "stopped by signal 15");
 }

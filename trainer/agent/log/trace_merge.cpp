@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "ipc/file_system.h"
 #include "ipc/json_writer.h"
 #include "ipc/sound_values.h"
@@ -33,12 +35,55 @@ Result<std::string> eventsOf(const std::string &path) {
     if (!text)
         return text;
     const auto first = text->find('\n'), last = text->rfind("\n]}");
-    if (!text->starts_with(head) || first == std::string::npos || last == std::string::npos || last <= first)
+    if (!text->starts_with(head) || first == std::string::npos || last == std::string::npos || last <= first + 1)
         return fail(Error::failed(path + " is no trace of a rank"));
     text->resize(last);
     text->erase(0, first + 1);
     return text;
 }
+
+/// Looks whether a text is one event of a rank: an object with that rank's number as its "pid", by which it is drawn.
+class EventCheck final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    explicit EventCheck(int rank) : m_rank(rank) {}
+
+    [[nodiscard]] bool holds(std::string_view event) {
+        m_depth = 0;
+        m_atPid = m_hasPid = false;
+        return nlohmann::json::sax_parse(event.begin(), event.end(), this) && m_hasPid;
+    }
+
+    bool null() override { return value(false); }
+    bool boolean(bool) override { return value(false); }
+    bool number_integer(number_integer_t) override { return value(false); } // below zero
+    bool number_unsigned(number_unsigned_t number) override { return value(std::cmp_equal(number, m_rank)); }
+    bool number_float(number_float_t, const string_t &) override { return value(false); }
+    bool string(string_t &) override { return value(false); }
+    bool binary(binary_t &) override { return value(false); }
+    bool start_object(std::size_t) override { return value(false, true) && ++m_depth; }
+    bool start_array(std::size_t) override { return value(false) && ++m_depth; }
+    bool end_object() override { return m_depth-- > 0; }
+    bool end_array() override { return m_depth-- > 0; }
+    bool key(string_t &name) override {
+        m_atPid = m_depth == 1 && name == "pid";
+        return true;
+    }
+    bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override { return false; }
+
+private:
+    bool value(bool isRank, bool isObject = false) {
+        if (m_depth == 0)
+            return isObject;
+        const bool isPid = std::exchange(m_atPid, false);
+        m_hasPid = m_hasPid || isPid;
+        return isRank || !isPid;
+    }
+
+    int m_rank;
+    std::size_t m_depth = 0;
+    bool m_atPid = false; ///< the next value is the event's "pid"
+    bool m_hasPid = false;
+};
 
 std::string note(int rank, const char *name, const char *key, const std::string &text) {
     JsonWriter json;
@@ -66,9 +111,9 @@ Error tooLarge(const std::string &folder, std::uint64_t most) {
 class TraceMerge::Events {
 public:
     /// `lessUs`: is subtracted from every time, i.e. the microseconds after `"ts":` and `"ready":`. Absent: none is looked for.
-    Events(std::string path, std::string text, std::optional<double> lessUs)
-        : m_path(std::move(path)), m_text(std::move(text)), m_lessUs(lessUs), m_ts(m_text.find(tsKey)),
-          m_ready(m_text.find(readyKey)) {}
+    Events(std::string path, std::string text, int rank, std::optional<double> lessUs)
+        : m_path(std::move(path)), m_text(std::move(text)), m_rank(rank), m_own(rank), m_lessUs(lessUs),
+          m_ts(m_text.find(tsKey)), m_ready(m_text.find(readyKey)) {}
 
     [[nodiscard]] bool over() const { return m_from == m_text.size(); }
 
@@ -77,15 +122,32 @@ public:
         if (!m_lessUs) {
             out = m_text.substr(m_from, mergedPieceBytes);
             m_from += out.size();
-            return out;
         }
-        while (out.size() < mergedPieceBytes && !over())
+        while (m_lessUs && out.size() < mergedPieceBytes && !over())
             if (auto taken = takeTime(out); !taken)
                 return fail(taken.error());
+        if (auto own = checkLines(); !own)
+            return fail(own.error());
         return out;
     }
 
 private:
+    /// Checks the lines that the pieces so far have brought to their end.
+    Result<void> checkLines() {
+        for (std::size_t end = m_checked; end < m_from; m_checked = end + 1) {
+            end = std::min(m_text.find('\n', m_checked), m_text.size());
+            if (end > m_from)
+                break;
+            std::string_view event(m_text.data() + m_checked, end - m_checked);
+            const bool last = end == m_text.size();
+            ++m_line;
+            if (event.ends_with(',') == last || !m_own.holds(event.substr(0, event.size() - (last ? 0 : 1))))
+                return fail(Error::failed(m_path + ", line " + std::to_string(m_line) + " is no event of rank " +
+                                          std::to_string(m_rank) + " as the trainer writes it"));
+        }
+        return {};
+    }
+
     /// Appends what stands before the next time, and that time.
     Result<void> takeTime(std::string &out) {
         const std::size_t key = std::min(m_ts, m_ready);
@@ -115,9 +177,12 @@ private:
     }
 
     std::string m_path, m_text;
+    int m_rank;
+    EventCheck m_own;
     std::optional<double> m_lessUs;
     std::size_t m_from = 0, m_ts, m_ready; ///< `m_ts`, `m_ready`: the next ones
-    int m_times = 0;
+    std::size_t m_checked = 0;             ///< where the first line begins that is not checked yet
+    int m_times = 0, m_line = 1;           ///< `m_line`: the last one that was checked; the first has no event
 };
 
 /// A merge that is going on. What it has written is removed unless it is finished.
@@ -186,7 +251,8 @@ private:
         auto own = eventsOf(path);
         if (!own)
             return Failure{own.error()};
-        m_events.emplace(path, std::move(*own), rank.aheadS ? std::optional(*rank.aheadS * 1e6) : std::nullopt);
+        m_events.emplace(path, std::move(*own), rank.rank,
+                         rank.aheadS ? std::optional(*rank.aheadS * 1e6) : std::nullopt);
         return put(rank.aheadS ? separator + note(rank.rank, "process_labels", "labels", clockWords(rank)) + ",\n"
                                : separator);
     }

@@ -33,7 +33,7 @@ struct RankTrace {
 /// has no new trace is named in trace.json with the reason; if its trace comes later, everything is merged again.
 /// Returns trace.json's path and the missing ranks, or nothing if there is nothing new. An error is returned once for the same
 /// traces. Those that could not be written are tried again after a pause, since reading all of them takes a while.
-/// A trace whose times are none that the trainer writes, or too many, is refused.
+/// A trace whose times are none that the trainer writes, or too many, is refused, and one with a line that is no event of its rank.
 class TraceMerge {
 public:
     explicit TraceMerge(std::chrono::milliseconds pause = std::chrono::seconds(30),

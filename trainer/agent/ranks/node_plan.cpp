@@ -70,10 +70,24 @@ bool listens(const NetAddress &address) {
     return ::connect(fd.get(), address.get(), address.length) == 0;
 }
 
-/// Whether somebody listens at one of the host's addresses. Doesn't wait for its name.
-bool listens(NameLookup &host) {
+/// The host's addresses. None: its name is not known yet, or there are none.
+std::vector<NetAddress> addressesNow(NameLookup &host) {
     const auto found = host.take(std::chrono::steady_clock::now());
-    return found && *found && std::ranges::any_of(**found, [](const NetAddress &address) { return listens(address); });
+    return found && *found ? **found : std::vector<NetAddress>();
+}
+
+/// Why no more is waited for agent 0, after `pause`, which a signal cuts short.
+std::optional<Error> endOfWaiting(const NodesPlan &nodes, std::chrono::steady_clock::time_point until,
+                                  const timespec &pause) {
+    if (std::chrono::steady_clock::now() > until)
+        return Error::failed("agent 0 did not listen" + (nodes.join.empty() ? "" : " at " + nodes.join) + " within " +
+                                 std::to_string(nodes.joinLimit.count() / 1000) + " s",
+                             "check that node 0 is started with the same --run-id, and give --join or a folder "
+                             "for runs that all nodes see");
+    const sigset_t signals = endingSignals();
+    if (const int signal = ::sigtimedwait(&signals, nullptr, &pause); signal > 0)
+        return Error::failed("stopped by signal " + std::to_string(signal) + " before agent 0 listened");
+    return std::nullopt;
 }
 
 } // namespace
@@ -125,28 +139,33 @@ Result<void> joinByOptions(LaunchPlan &plan, const CommandOptions &options) {
     return {};
 }
 
+Result<bool> somebodyListens(const std::vector<NetAddress> &addresses,
+                             const std::function<std::optional<Error>()> &ended) {
+    for (const NetAddress &address : addresses) {
+        if (listens(address))
+            return true;
+        if (const std::optional<Error> why = ended())
+            return fail(*why);
+    }
+    return false;
+}
+
 Result<void> waitForAgent0(LaunchPlan &plan) {
     NodesPlan &nodes = plan.nodes;
     const auto until = std::chrono::steady_clock::now() + nodes.joinLimit;
-    const sigset_t signals = endingSignals();
     std::optional<NameLookup> node0;
-    const auto isThere = [&] {
+    for (;;) {
         if (!node0 && known(nodes, plan.record.run))
             node0.emplace(nodes.join);
-        return node0 && listens(*node0);
-    };
-    while (!isThere()) {
-        if (std::chrono::steady_clock::now() > until)
-            return fail(
-                Error::failed("agent 0 did not listen" + (nodes.join.empty() ? "" : " at " + nodes.join) + " within " +
-                                  std::to_string(nodes.joinLimit.count() / 1000) + " s",
-                              "check that node 0 is started with the same --run-id, and give --join or a folder "
-                              "for runs that all nodes see"));
-        const timespec pause{0, 50'000'000};
-        if (const int signal = ::sigtimedwait(&signals, nullptr, &pause); signal > 0)
-            return fail(Error::failed("stopped by signal " + std::to_string(signal) + " before agent 0 listened"));
+        const auto there = somebodyListens(node0 ? addressesNow(*node0) : std::vector<NetAddress>(),
+                                           [&] { return endOfWaiting(nodes, until, timespec{}); });
+        if (!there)
+            return fail(there.error());
+        if (*there)
+            return {};
+        if (const std::optional<Error> why = endOfWaiting(nodes, until, timespec{0, 50'000'000}))
+            return fail(*why);
     }
-    return {};
 }
 
 void placeRanks(LaunchPlan &plan, int firstRank, int worldSize) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ipc/resolve.h"
 #include "trainer/agent/ranks/launch_plan.h"
 
 namespace lockstep::agent {
@@ -16,6 +18,10 @@ namespace lockstep::agent {
 /// Fills in this node's part from `lockstep-agent run`'s options. On node 0, an interface or address that this machine
 /// does not have is an error.
 [[nodiscard]] Result<void> joinByOptions(LaunchPlan &plan, const CommandOptions &options);
+/// Whether somebody listens at one of the addresses. Blocks for at most a second for each. `ended` is asked after each that does not
+/// answer, and the error that it gives ends this.
+[[nodiscard]] Result<bool> somebodyListens(const std::vector<NetAddress> &addresses,
+                                           const std::function<std::optional<Error>()> &ended);
 /// Waits until agent 0 listens, at the address of the plan or of join.json in a shared run folder, and fills in address
 /// and token. Call it before this node makes a folder of its own. A signal or the time-out ends it with an error.
 [[nodiscard]] Result<void> waitForAgent0(LaunchPlan &plan);

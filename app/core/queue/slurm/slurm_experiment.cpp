@@ -10,6 +10,7 @@
 #include <QDir>
 #include <QFile>
 
+#include "base/last_line.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -78,6 +79,19 @@ Result<std::string> takenBefore(const SlurmRecord &record, std::string_view expe
             return fail(Error::failed("experiment " + std::string(experiment) + " was in Slurm's queue and has run",
                                       "lockstepctl show " + attempts.back().run));
     return job;
+}
+
+/// Why a job's task that has run has left no run, from the end of its log. Absent: there is no log, so it did not run.
+std::optional<std::string> endInLog(std::string_view experiment, const SlurmRecord &record, std::size_t task) {
+    constexpr qint64 tailBytes = 4096;
+    const std::string number = record.runs.size() == 1 ? record.job : record.job + "_" + std::to_string(task);
+    const std::string path = experimentFolder(experiment).path + "/slurm-" + number + ".log";
+    QFile log(QString::fromStdString(path));
+    if (!log.open(QIODevice::ReadOnly))
+        return std::nullopt;
+    log.seek(std::max<qint64>(0, log.size() - tailBytes));
+    const std::string last = lastLine(log.read(tailBytes)).left(500).toStdString();
+    return "its Slurm job ended before a run began: " + (last.empty() ? "it wrote nothing into " + path : last);
 }
 
 Standing standingOf(const SlurmJob *job, const std::vector<SlurmAttempt> &attempts, bool cancelled) {
@@ -296,7 +310,10 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
         const auto found = std::find_if(own.begin(), own.end(), [&](const SlurmJob &job) {
             return record.entries.size() == 1 || job.task == int(task);
         });
-        const Standing now = standingOf(found == own.end() ? nullptr : &*found, attempts[task], record.cancelled);
+        Standing now = standingOf(found == own.end() ? nullptr : &*found, attempts[task], record.cancelled);
+        if (now.state == EntryState::Stopped && attempts[task].empty() && !record.cancelled)
+            if (const std::optional<std::string> why = endInLog(experiment.id, record, task))
+                now = {EntryState::Failed, "", *why};
         ExperimentEntry &entry = experiment.entries[std::size_t(record.entries[task])];
         const ExperimentEntry before = entry;
         entry.state = now.state;

@@ -9,6 +9,7 @@
 #include "nodes/known_places.h"
 #include "queue/followed_runs.h"
 #include "queue/queue_bridge.h"
+#include "queue/slurm/slurm_experiment.h"
 #include "store/load_run.h"
 #include "store/run_store.h"
 #include "store/status_reader.h"
@@ -114,6 +115,20 @@ private Q_SLOTS:
         const Answer shown = ctl({QStringLiteral("show"), id});
         QVERIFY2(shown.out.contains("failed: " + QByteArray::fromStdString(reason)), shown.out.constData());
         QVERIFY2(shown.out.contains("link to n2 was up when last seen"), shown.out.constData());
+    }
+
+    void aSlurmJobThatRanWithoutARunHasFailedForWhatItsLogSays() {
+        Experiment experiment = ofOneRun(EntryState::Queued);
+        const SlurmRecord record{"12", {0}, {makeRunId()}, false};
+        const std::vector<std::vector<SlurmAttempt>> noAttempts(1);
+        const ExperimentEntry &entry = experiment.entries[0];
+        reconcile(experiment, record, {}, noAttempts);
+        QVERIFY(entry.state == EntryState::Stopped);
+        QCOMPARE(entry.reason, std::string("its Slurm job left the queue before it ran"));
+        write(experimentFolder(experiment.id).path + "/slurm-12.log", "starts\nlockstep-agent: not found\n");
+        reconcile(experiment, record, {}, noAttempts);
+        QVERIFY(entry.state == EntryState::Failed);
+        QCOMPARE(entry.reason, std::string("its Slurm job ended before a run began: lockstep-agent: not found"));
     }
 
     void theEndsOfManyRunsElsewhereCostOneReadingOfTheirExperiment() {

@@ -422,6 +422,34 @@ private Q_SLOTS:
                 QDir(QString::fromStdString(runsFolder())).isEmpty());
     }
 
+    void aHostThatWasNeverReachedEndsTheQueueWithWhatSshSays_data() {
+        QTest::addColumn<QString>("nodes");
+        QTest::addColumn<int>("ran");
+        QTest::newRow("of the first node") << QStringLiteral("nohost%lo:0;.%lo:0") << 0;
+        QTest::newRow("of a further node, after a run here") << QStringLiteral(".%lo:0;nohost%lo:0") << 1;
+    }
+    void aHostThatWasNeverReachedEndsTheQueueWithWhatSshSays() {
+        QFETCH(QString, nodes);
+        QFETCH(int, ran);
+        const QTemporaryDir folder;
+        const QString ssh = folder.filePath(QStringLiteral("ssh"));
+        write(ssh.toStdString(), "#!/bin/sh\necho 'ssh: Could not resolve hostname nohost' >&2\nexit 255\n");
+        QVERIFY(QFile::setPermissions(ssh, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+        const QByteArray path = qgetenv("PATH");
+        qputenv("PATH", folder.path().toUtf8() + ':' + path);
+        const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--no-check"),
+                                   QStringLiteral("--set"), QStringLiteral("nodes=") + nodes},
+                                  60'000, R"({"name":"mine","base":{"epochs":1,"batch_size":64,"train_samples":640,
+                                  "oversubscribe":true},"runs":[{"method":"baseline","devices":[0]},
+                                  {"method":"ddp","devices":[0,1]}]})");
+        qputenv("PATH", path);
+        QCOMPARE(answer.code, 2);
+        QVERIFY2(answer.err.contains("nohost can't be reached: ssh: Could not resolve hostname nohost"),
+                 answer.err.constData());
+        const QDir runs(QString::fromStdString(runsFolder()));
+        QCOMPARE(int(runs.entryList(QDir::Dirs | QDir::NoDotAndDotDot).size()), ran);
+    }
+
     void aTrainerThatRefusesEndsTheQueueWithItsSentence() {
         qputenv("LOCKSTEP_TRAINER", "/nonexistent/trainer");
         const Answer answer = ctl(quickRun);
