@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/compare/cause_words.h"
@@ -97,6 +98,17 @@ struct Company {
     const RunsBeside &beside;
 };
 
+/// Those beside the training's.
+void addOtherFactors(const RepeatGroup &reference, const RepeatGroup &run, const Company &company,
+                     const std::optional<CountedRepeats> &counted, PairJudgement &out) {
+    out.epoch = speedUpBy(laterEpochS, reference, run, counted);
+    if (beginAlike(commonFirstEpoch(reference.runs), commonFirstEpoch(run.runs)) &&
+        timedAlike(commonSpan(reference.runs), commonSpan(run.runs)))
+        out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
+    if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
+        out.adjusted = adjustedFactorOf(reference, run, company.groups);
+}
+
 PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, const PairDevices &devices,
                         const Company &company) {
     const std::optional<CountedRepeats> counted = countedOf(reference, run);
@@ -105,10 +117,6 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     out.run = run.name;
     out.devices = devices.run;
     out.training = speedUpBy(trainingTimeOf, reference, run, counted);
-    out.epoch = speedUpBy(laterEpochS, reference, run, counted);
-    if (beginAlike(commonFirstEpoch(reference.runs), commonFirstEpoch(run.runs)) &&
-        timedAlike(commonSpan(reference.runs), commonSpan(run.runs)))
-        out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
     out.accuracyDifference = accuracyDifferenceOf(reference, run);
     out.lossDifference = differenceOf(reference, run, lossOf);
     if (counted)
@@ -116,11 +124,11 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
                               company.varies, company.groups, company.beside);
     out.otherWork = hasOtherWork(out);
+    if (!out.otherWork)
+        addOtherFactors(reference, run, company, counted, out);
     if (out.training)
         out.efficiency =
             fairEfficiency(out.training->factor, devices, out.fairness, isWeakScaling(reference, run, devices));
-    if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
-        out.adjusted = adjustedFactorOf(reference, run, company.groups);
     out.otherEpochs = whyOtherEpochs(reference, run);
     if (out.otherEpochs.empty())
         out.attribution = attribute(reference, run, company.measured);
@@ -161,15 +169,25 @@ std::optional<double> roundTimeOf(const ResultTable &table, const RepeatGroup &r
     return before && after ? std::optional(*before + *after) : std::nullopt;
 }
 
-std::optional<SuggestedRun> roundsForAll(const ResultTable &table, const std::vector<PairJudgement> &pairs) {
+/// No repeat settles a comparison of other work: that with a control takes its place.
+std::optional<SuggestedRun> roundsForAll(const ResultTable &table, const Judgement &judgement) {
     std::vector<Settling> open;
     int lacking = 0; // until every comparison has an interval
-    for (const PairJudgement &pair : pairs) {
+    const auto add = [&](const PairJudgement &pair) {
         if (pair.settling)
             open.push_back(*pair.settling);
         if (pair.training)
             lacking = std::max(lacking, lackingRepeats(*pair.training));
-    }
+    };
+    std::set<std::string> ofOtherWork;
+    for (const PairJudgement &pair : judgement.pairs)
+        if (pair.otherWork)
+            ofOtherWork.insert(pair.run);
+        else
+            add(pair);
+    for (const PairJudgement &pair : judgement.controlled)
+        if (!pair.otherWork && ofOtherWork.contains(pair.run))
+            add(pair);
     return settlingRounds(table, open, lacking);
 }
 
@@ -422,7 +440,7 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
         for (PairJudgement &pair : *pairs)
             if (pair.training && !pair.otherWork)
                 pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, groups, pair.run));
-    out.settling = roundsForAll(table, out.pairs);
+    out.settling = roundsForAll(table, out);
     const std::vector<RepeatGroup> quiet = withoutDisturbance(groups, out.pairs);
     out.sharedLoads = sharedLoadsOf(quiet);
     out.orderEffects = orderEffectsOf(quiet);

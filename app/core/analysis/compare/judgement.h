@@ -33,7 +33,7 @@ struct PairJudgement {
     std::optional<Settling> settling; ///< of training time; absent where nothing is left that repeats could settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
-    /// The two had other work (measured_control.h): the factors say nothing.
+    /// The two had other work (measured_control.h): `training` says nothing of the two and is not shown; the other factors are absent.
     bool otherWork = false;
     std::optional<Attribution> attribution; ///< absent, too, where there is an `otherEpochs`
     std::string otherEpochs;                ///< whyOtherEpochs()

@@ -124,6 +124,7 @@ Json jsonOf(const std::optional<Attribution> &attribution) {
         return nullptr;
     return {{"reference", attribution->reference},
             {"run", attribution->run},
+            {"training_only", attribution->trainingOnly},
             {"reference_s", attribution->referenceS},
             {"run_s", attribution->runS},
             {"bars", listOf(attribution->bars, jsonOf)},
@@ -137,7 +138,8 @@ Json jsonOf(const PairJudgement &pair) {
     return {{"reference", pair.reference},
             {"run", pair.run},
             {"devices", pair.devices},
-            {"speed_up_training", jsonOf(pair.training)},
+            {"other_work", pair.otherWork},
+            {"speed_up_training", pair.otherWork ? Json(nullptr) : jsonOf(pair.training)},
             {"speed_up_epoch", jsonOf(pair.epoch)},
             {"speed_up_run", jsonOf(pair.wholeRun)},
             {"efficiency", orNull(pair.efficiency)},

@@ -28,7 +28,7 @@ bool isTheQuestion(const MeasuredGroups &groups, const PairJudgement &pair, cons
 }
 
 bool isDecisiveWork(const FairnessFinding &finding) {
-    return finding.weight == FairnessWeight::Decisive && isOfOtherWork(finding);
+    return finding.weight == FairnessWeight::Decisive && isOfOtherWork(finding.key);
 }
 
 /// The first decisive difference of work; null: there is none.

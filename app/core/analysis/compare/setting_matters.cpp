@@ -18,6 +18,8 @@ std::string whetherItMatters(const std::string &setting, const std::vector<PairJ
     const PairJudgement *fastest = nullptr, *slowest = nullptr;
     bool allEqual = true, anyOpen = false, any = false;
     for (const PairJudgement &pair : pairs) {
+        if (pair.otherWork)
+            continue;
         const bool judged = pair.training && pair.training->hasInterval();
         const bool different = judged && pair.training->isDifferent(), equal = judged && pair.training->isEqual();
         any = any || judged;

@@ -131,7 +131,9 @@ std::string_view meaningOf(FairnessWeight weight) {
 
 bool isVaried(const std::vector<std::string> &varies, std::string_view key) {
     const auto holds = [&](std::string_view one) { return std::ranges::find(varies, one) != varies.end(); };
-    return holds(key) || (key == "batch_size" && holds("batch_per_device")) || (key == "lr_rule" && holds("lr"));
+    const bool named =
+        holds(key) || (key == "batch_size" && holds("batch_per_device")) || (key == "lr_rule" && holds("lr"));
+    return named && !isOfOtherWork(key);
 }
 
 std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,

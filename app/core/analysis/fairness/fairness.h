@@ -67,14 +67,16 @@ struct FairnessFinding {
 
 /// Keys of findings that say how much work was done, as it was measured.
 inline constexpr std::array<std::string_view, 4> measuredWork = {"samples", "steps", "epochs", "work"};
-/// Whether the two had different work, by that or by their settings, so that their times can't be compared.
-[[nodiscard]] bool isOfOtherWork(const FairnessFinding &finding);
+/// Whether a finding of that key says that the two had different work, by that or by their settings, so that their times can't be
+/// compared.
+[[nodiscard]] bool isOfOtherWork(std::string_view key);
 
-/// Whether a recipe that varies these keys varies that one: a batch size with the batch per device, a rate's rule with the rate.
+/// Whether a recipe that varies these keys lets that one differ: a batch size with the batch per device, a rate's rule with the rate.
+/// Never where a difference is other work (isOfOtherWork()): meant or not, times of it can't be compared.
 [[nodiscard]] bool isVaried(const std::vector<std::string> &varies, std::string_view key);
 
 /// Heaviest first; empty: fair as far as is known. `varies`: keys that differ on purpose in pairs of one method and equal
-/// devices; changed together with those, they are named: DDP with 4 workers against a baseline with none.
+/// devices; changed together with those, they are named: DDP with 4 workers against a baseline with none. Other work always is.
 [[nodiscard]] std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
                                                       const std::vector<std::string> &varies,
                                                       const std::vector<RepeatGroup> &others);

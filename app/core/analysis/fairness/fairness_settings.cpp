@@ -295,9 +295,9 @@ std::string differenceIn(const FairnessFinding &finding) {
     return finding.run.substr(0, count) + " " + finding.label + finding.run.substr(count);
 }
 
-bool isOfOtherWork(const FairnessFinding &finding) {
-    return std::ranges::find(measuredWork, finding.key) != measuredWork.end() ||
-           std::string_view(fairness::ruleOf(finding.key).consequence) == fairness::otherWork;
+bool isOfOtherWork(std::string_view key) {
+    return std::ranges::find(measuredWork, key) != measuredWork.end() ||
+           std::string_view(fairness::ruleOf(key).consequence) == fairness::otherWork;
 }
 
 } // namespace lockstep::core

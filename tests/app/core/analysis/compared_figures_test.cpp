@@ -2,6 +2,8 @@
 // Which figures of runs are comparable at all: efficiencies, accuracies, epochs, repeats.
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/fairness/fairness.h"
@@ -45,6 +47,10 @@ private Q_SLOTS:
             QVERIFY(apart.pairs[0].training && !apart.pairs[0].wholeRun);
             const Attribution &why = *apart.pairs[0].attribution;
             QVERIFY(why.trainingOnly && !why.barOf(Cause::StartUp));
+            for (const Judgement *one : {&found, &apart}) {
+                const auto json = nlohmann::json::parse(toJson(*one))["pairs"][0]["attribution"];
+                QCOMPARE(json["training_only"].get<bool>(), one == &apart);
+            }
             double sum = 0;
             for (const AttributionBar &bar : why.bars)
                 sum += bar.seconds;
@@ -55,6 +61,26 @@ private Q_SLOTS:
                                        : "DDP on 2 devices: it was started elsewhere: when is unknown"),
                      joined(apart.reservations).c_str());
         }
+    }
+
+    void noRepeatsAreOfferedForOtherWorkButForTheControlThatTakesItsPlace() {
+        const auto judgedWith = [](bool control) {
+            RunConfig ddp = config(Method::Ddp, 2, 0), less = config(Method::Baseline, 1, 0);
+            ddp.epochs = less.epochs = 1;
+            std::vector<RunOutcome> runs;
+            addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8, 0, 1);
+            addRepeats(runs, "DDP on 2 devices, 1 epoch", ddp, 0.3, 1.4, 0.3, 1);
+            if (control)
+                addRepeats(runs, "baseline, 1 epoch", less, 0.3, 3, 0, 1);
+            ResultTable table = resultTable(runs);
+            table.extendable = true;
+            return judge(table, runs, {});
+        };
+        QVERIFY(!judgedWith(false).settling);
+        const Judgement found = judgedWith(true);
+        QVERIFY(found.settling);
+        QCOMPARE(found.settling->rounds, 2);
+        QVERIFY2(found.lines.at(0).settles && found.lines[0].settles->rounds == 2, sentenceOf(found.lines[0]).c_str());
     }
 
     void efficiencyIsOfDevicesAlone() {

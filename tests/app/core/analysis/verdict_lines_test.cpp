@@ -271,25 +271,63 @@ private Q_SLOTS:
     }
 
     void otherWorkIsNoGainThoughNothingElseDiffers() {
-        using Change = void (*)(RunConfig &);
-        const std::array<Change, 3> changes = {[](RunConfig &config) { config.epochs = 1; },
-                                               [](RunConfig &config) { config.model = "mlp"; },
-                                               [](RunConfig &config) { config.trainSamples = 640; }};
-        for (const Change change : changes)
-            for (const double spread : {0.004, 0.3}) { // told apart by its times, or not
-                auto runs = measured({baseline, {"another", Method::Baseline, 1, 0, 0.3, 6, 0, spread}});
-                for (RunOutcome &run : runs)
-                    if (run.name == "another")
-                        change(*run.config);
-                const Judgement found = judge(resultTable(runs), runs, {});
-                const VerdictLine &line = found.lines.at(0);
-                QVERIFY2(line.outcome == Outcome::CantTell && line.reason.starts_with("unfair: ") && !line.speedUp,
-                         sentenceOf(line).c_str());
-                const PairJudgement &pair = found.pairs.at(0);
-                QVERIFY2(pair.otherWork && !pair.settling, "no repeat changes that");
-                const ResultRow row = judged(resultTable(runs), found).rows.at(1);
-                QVERIFY(row.otherWork && !row.speedUpTraining && !row.speedUpRun && !row.trainingInterval);
-            }
+        struct Change {
+            const char *key;
+            void (*make)(RunConfig &);
+        };
+        const std::array<Change, 3> changes = {
+            {{"epochs", [](RunConfig &config) { config.epochs = 1; }},
+             {"model", [](RunConfig &config) { config.model = "mlp"; }},
+             {"train_samples", [](RunConfig &config) { config.trainSamples = 640; }}}};
+        for (const Change &change : changes)
+            for (const double spread : {0.004, 0.3}) // told apart by its times, or not
+                for (const bool meant : {false, true}) {
+                    auto runs = measured({baseline, {"another", Method::Baseline, 1, 0, 0.3, 6, 0, spread}});
+                    for (RunOutcome &run : runs)
+                        if (run.name == "another")
+                            change.make(*run.config);
+                    const std::vector<std::string> varies(meant ? 1 : 0, change.key);
+                    const Judgement found = judge(resultTable(runs), runs, varies);
+                    const VerdictLine &line = found.lines.at(0);
+                    QVERIFY2(line.outcome == Outcome::CantTell && line.reason.starts_with("unfair: ") && !line.speedUp,
+                             sentenceOf(line).c_str());
+                    QVERIFY2(found.matters.empty(), found.matters.c_str());
+                    const PairJudgement &pair = found.pairs.at(0);
+                    QVERIFY2(pair.otherWork && !pair.settling, "no repeat changes that");
+                    QVERIFY(!pair.epoch && !pair.wholeRun && !pair.adjusted);
+                    const auto json = nlohmann::json::parse(toJson(found))["pairs"][0];
+                    QVERIFY(json["other_work"].get<bool>() && json["speed_up_training"].is_null());
+                    const ResultRow row = judged(resultTable(runs), found).rows.at(1);
+                    QVERIFY(row.otherWork && !row.speedUpTraining && !row.speedUpRun && !row.trainingInterval);
+                }
+    }
+
+    void aSettingThatTheRecipeVariesKeepsItsFactorWhereTheWorkIsTheSame() {
+        auto runs = measured({baseline, {"another", Method::Baseline, 1, 0, 0.3, 6, 0}});
+        for (RunOutcome &run : runs)
+            if (run.name == "another")
+                run.config->batchSize *= 2;
+        const Judgement found = judge(resultTable(runs), runs, {"batch_size"});
+        QVERIFY2(found.lines.at(0).outcome == Outcome::WorthIt && found.lines[0].speedUp,
+                 sentenceOf(found.lines[0]).c_str());
+        const PairJudgement &pair = found.pairs.at(0);
+        QVERIFY(!pair.otherWork && pair.wholeRun);
+        const auto json = nlohmann::json::parse(toJson(found))["pairs"][0];
+        QVERIFY(!json["other_work"].get<bool>());
+        QCOMPARE(json["speed_up_training"]["factor"].get<double>(), pair.training->factor);
+    }
+
+    void methodsOfOtherWorkAreNotToldApartThoughTheRecipeVariesIt() {
+        auto runs = measured({baseline,
+                              {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
+                              {"DDP on 2 devices, 1 epoch", Method::Ddp, 2, 0, 0.3, 1.4, 0.3}});
+        for (RunOutcome &run : runs)
+            if (run.name.ends_with("1 epoch"))
+                run.config->epochs = 1;
+        const VerdictLine contrast = judge(resultTable(runs), runs, {"epochs"}).lines.back();
+        QVERIFY2(contrast.contrast && contrast.outcome == Outcome::CantTell && !contrast.speedUp,
+                 sentenceOf(contrast).c_str());
+        QVERIFY2(contrast.reason.starts_with("unfair: Epochs 1 instead of "), contrast.reason.c_str());
     }
 
     void aRunOfLessWorkIsComparedWithTheOneProcessThatDidAsMuch() {
