@@ -225,7 +225,7 @@ std::string devicesOf(const MachineRecord &machine) {
 }
 
 /// A fact of each of a run's machines: one value where all have the same.
-template <class Get> auto ofMachines(const RunRecord &run, Get get) {
+template <class Get> auto overMachines(const RunRecord &run, Get get) {
     std::vector<std::decay_t<std::invoke_result_t<Get, const MachineRecord &>>> all;
     for (const MachineRecord &machine : run.machines)
         all.push_back(std::invoke(get, machine));
@@ -247,11 +247,11 @@ DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
     Section out("Machine");
     const auto words = [&](const char *key, const char *label, auto get) {
         const auto format = [](const std::string &value) { return textOrDash(value); };
-        out.words(textOrDash(key), textOrDash(label), listed(ofMachines(a, get), format),
-                  listed(ofMachines(b, get), format));
+        out.words(textOrDash(key), textOrDash(label), listed(overMachines(a, get), format),
+                  listed(overMachines(b, get), format));
     };
     const auto figure = [&](const char *key, const char *label, auto get, auto format) {
-        const auto x = ofMachines(a, get), y = ofMachines(b, get);
+        const auto x = overMachines(a, get), y = overMachines(b, get);
         if (x.size() == 1 && y.size() == 1)
             out.figure(textOrDash(key), textOrDash(label), number(x.front()), number(y.front()), format);
         else
