@@ -264,4 +264,11 @@ std::string scriptFolder(const RunRecord &record) {
     return isScript(record) && !absolute ? record.folder : std::string();
 }
 
+std::optional<int> soleFurtherNode(const RunRecord &record) {
+    if (record.machines.empty())
+        return std::nullopt;
+    const int lowest = std::ranges::min(record.machines, {}, &MachineRecord::node).node;
+    return lowest > 0 ? std::optional(lowest) : std::nullopt;
+}
+
 } // namespace lockstep

@@ -157,6 +157,8 @@ struct RunRecord {
 [[nodiscard]] bool isScript(const RunRecord &record);
 /// Where a script was started, if that may say which one it is: an absolute path names the same file from anywhere.
 [[nodiscard]] std::string scriptFolder(const RunRecord &record);
+/// The further node whose ranks alone the record is of, as in that node's own folder. Absent: the record is of the whole run.
+[[nodiscard]] std::optional<int> soleFurtherNode(const RunRecord &record);
 /// What one of a run's documents may hold.
 struct DocumentLimits {
     std::uint64_t bytes;

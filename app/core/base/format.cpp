@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <QDateTime>
+#include <QRegularExpression>
 
 namespace lockstep::core {
 namespace {
@@ -44,6 +45,12 @@ QString inGroups(const QString &number) {
     for (qsizetype at = end - 3; end - first >= leastGrouped && at > first; at -= 3)
         out.insert(at, groupMark);
     return out;
+}
+
+QString withoutGroups(const QString &number) {
+    static const QRegularExpression groups(QStringLiteral("^[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])"));
+    const qsizetype end = groups.match(number).capturedEnd();
+    return end > 0 ? number.left(end).remove(groupMark) + number.mid(end) : number;
 }
 
 QString significant(std::optional<double> value, int digits) {

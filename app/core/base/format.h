@@ -10,6 +10,8 @@ namespace lockstep::core {
 
 /// A number's text with its digits in groups from 10,000 on: "17,600.5" of "17600.5", "1731" as it is. So are an exponent's and a word.
 [[nodiscard]] QString inGroups(const QString &number);
+/// Without the marks between groups of three digits, in which the text begins: "17600.5" of "17,600.5". Another text is as it was.
+[[nodiscard]] QString withoutGroups(const QString &number);
 /// 3 significant digits: "0.0712", "161"; below 1e-6, and from 1e9 on unless it is a count, with an exponent: "5.00e-31".
 [[nodiscard]] QString significant(std::optional<double> value, int digits = 3);
 /// Of a measured figure, above a thousand too: "5430" of 5,432.1. A count that is exact wants significant().

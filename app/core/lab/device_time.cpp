@@ -41,12 +41,13 @@ DeviceTime fromProbe(const ComputeProbe &probe, Shares shares) {
     return out;
 }
 
-/// a + k·batch by least squares over the probes of one device; with one batch alone half-way between its extremes.
+/// a + k·batch by least squares over the probes of one device that cut their batches alike; with one batch alone half-way between
+/// its extremes.
 std::optional<DeviceTime> modelled(const std::vector<ComputeProbe> &probes, std::int64_t batch, int accumulate) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     DeviceTime parts; // shares of the step, summed up
     for (const ComputeProbe &probe : probes) {
-        if (probe.copies != 1 || !(probe.stepS > 0))
+        if (probe.copies != 1 || probe.accumulate != accumulate || !(probe.stepS > 0))
             continue;
         const auto b = double(probe.batch);
         n += 1, x += b, y += probe.stepS, xx += b * b, xy += b * probe.stepS;

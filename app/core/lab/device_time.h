@@ -2,8 +2,9 @@
 #pragma once
 // What a device itself takes for a step, from short runs (probes): pure functions; seconds.
 //
-// Measured by a probe of that many devices side by side at that batch; else a + k·b through the probes of one device. With one
-// batch alone only the two extremes are known (all fixed, all proportional), and the interval covers both.
+// Measured by a probe of that many devices side by side at that batch; else a + k·b through the probes of one device. Probes count
+// that cut their batches into as many parts. With one batch alone only the two extremes are known (all fixed, all proportional), and
+// the interval covers both.
 // Even shares make all devices wait for the slowest. Shares that follow the devices' speed (RunConfig::shards) make them equally fast: of
 // times t_i with even shares, N / Σ(1/t_i), whatever part of t_i is fixed.
 #include <cstdint>
@@ -69,7 +70,8 @@ enum class Shares {
     BySpeed ///< by the devices' speed
 };
 
-/// Absent: there is no probe of one device. `batch`: samples a step of each device, on average; it is cut into `accumulate` parts.
+/// Absent: no probe of one device cuts its batch into as many parts. `batch`: samples a step of each device, on average;
+/// it is cut into `accumulate` parts.
 [[nodiscard]] std::optional<DeviceTime> deviceTime(const std::vector<ComputeProbe> &probes, int devices,
                                                    std::int64_t batch, int accumulate, Shares shares);
 

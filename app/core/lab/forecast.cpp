@@ -220,7 +220,7 @@ std::optional<StepTime> throughStages(const ForecastInput &input, const RunConfi
                                       const CommunicationModel &model) {
     const int devices = deviceCount(run), stages = stageCount(run, devices), pipelines = batchParts(run, devices);
     const std::int64_t batch = globalBatch(run) / pipelines;
-    const auto whole = deviceTime(input.probes, 1, batch, run.accumulate, Shares::Alike);
+    const auto whole = deviceTime(input.probes, 1, batch, input.config.accumulate, Shares::Alike); // forecast() has one
     return pipelineTime(input.layers,
                         {.stages = stages,
                          .pipelines = pipelines,
@@ -256,8 +256,14 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     row.whyUnknown = whyNot(input, row, run, share);
     if (!row.whyUnknown.empty())
         return row;
-    const int accumulate = knowsKey(run.method, "accumulate") ? run.accumulate : 1;
+    const int accumulate = knowsKey(run.method, "accumulate") ? run.accumulate : RunConfig().accumulate;
     const auto own = deviceTime(input.probes, share->copies, share->batch, accumulate, sharesOf(input, run));
+    if (!own) {
+        row.whyUnknown =
+            "can't tell: no step was measured of " +
+            (accumulate == 1 ? "a batch that is not cut" : "a batch in " + std::to_string(accumulate) + " parts");
+        return row;
+    }
     const MethodSpec &method = specOf(run.method);
     const auto step = method.splitsModel                ? throughStages(input, run, *own, model)
                       : method.traffic == Traffic::Push ? exchangedAlone(input, run, so, *own, model)

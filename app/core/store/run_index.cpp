@@ -86,7 +86,7 @@ Error sqlError(const QSqlQuery &query) {
 /// Changes with the columns, so that an index made by another Lockstep is rebuilt. Raise `meaning` when a column of the same name
 /// is filled in another way, or when records can be read that were refused.
 int schemaVersion() {
-    constexpr std::uint32_t meaning = 14;
+    constexpr std::uint32_t meaning = 15;
     static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: nobody's
     return version;
 }

@@ -206,7 +206,7 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
         row.work += "script\n";
 }
 
-/// Facts that a script reported about itself, where its record says nothing.
+/// What a run reported of itself: facts of a script where its record says nothing, and the backend.
 void takeWords(const Summary &summary, IndexedRun &row) {
     const auto take = [](std::string &member, const std::string &said) {
         if (member.empty())
@@ -219,6 +219,8 @@ void takeWords(const Summary &summary, IndexedRun &row) {
         takeReported(summary, row);
     if (row.epochs == 0)
         row.epochs = int(summary.epochs.size());
+    if (isDistributed(row.method) && !summary.backend.empty())
+        row.backend = summary.backend;
 }
 
 std::string metricsOf(const Summary &summary) {
@@ -257,14 +259,11 @@ void takeTraining(const Summary &summary, std::optional<double> runTimeS, Indexe
     takePhases(summary, row);
 }
 
-void takeSummary(const Summary &summary, std::optional<double> runTimeS, IndexedRun &row) {
-    takeWords(summary, row);
+void takeFigures(const Summary &summary, std::optional<double> runTimeS, IndexedRun &row) {
     takeTraining(summary, runTimeS, row);
     if (summary.testAccuracy && isShare(*summary.testAccuracy))
         row.testAccuracy = summary.testAccuracy;
     row.peakRssBytes = summary.peakRssBytes;
-    if (isDistributed(row.method) && !summary.backend.empty())
-        row.backend = summary.backend;
     row.metrics = metricsOf(summary);
 }
 
@@ -279,8 +278,22 @@ void takeSurroundings(const Surroundings &around, IndexedRun &row) {
         row.throttle += (row.throttle.empty() ? "" : ", ") + reason;
 }
 
-/// The training time of a run that may go on from a checkpoint holds epochs of earlier runs: it may exceed the run's own.
-void takeStatus(const RunStatus &status, bool resumes, IndexedRun &row) {
+/// What the run measured. The training time of a run that may go on from a checkpoint holds epochs of earlier runs: it may exceed
+/// the run's own.
+void takeMeasured(const RunResult &result, bool resumes, IndexedRun &row) {
+    if (result.runTimeS > 0)
+        row.runTimeS = result.runTimeS;
+    if (result.summary)
+        takeFigures(*result.summary, resumes ? std::nullopt : row.runTimeS, row);
+    if (result.watching) {
+        row.viewersShare = viewersShare(*result.watching);
+        row.ranksWaitedS = result.watching->ranksWaitedS;
+    }
+    if (result.surroundings)
+        takeSurroundings(*result.surroundings, row);
+}
+
+void takeStatus(const RunStatus &status, const RunRecord &record, IndexedRun &row) {
     using Kind = RunStatus::Kind;
     switch (status.kind) {
     case Kind::Starting:
@@ -303,16 +316,10 @@ void takeStatus(const RunStatus &status, bool resumes, IndexedRun &row) {
     const RunResult &result = *status.result;
     row.state = toString(result.state);
     row.reason = result.reason;
-    if (result.runTimeS > 0)
-        row.runTimeS = result.runTimeS;
     if (result.summary)
-        takeSummary(*result.summary, resumes ? std::nullopt : row.runTimeS, row);
-    if (result.watching) {
-        row.viewersShare = viewersShare(*result.watching);
-        row.ranksWaitedS = result.watching->ranksWaitedS;
-    }
-    if (result.surroundings)
-        takeSurroundings(*result.surroundings, row);
+        takeWords(*result.summary, row);
+    if (!soleFurtherNode(record)) // of a part, no figure is the run's
+        takeMeasured(result, record.config && record.config->resume, row);
 }
 
 void takeNotes(const RunFolder &folder, IndexedRun &row) {
@@ -429,7 +436,7 @@ Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder, Stat
     IndexedRun row;
     row.run = run;
     takeRecord(*record, row);
-    takeStatus(statuses.read(folder, *record), record->config && record->config->resume, row);
+    takeStatus(statuses.read(folder, *record), *record, row);
     if (!workOf(*record)) // the result may say by which method
         row.devices = reportedDevices(row.method, record->processes, record->deviceNames.size());
     takeNotes(folder, row);

@@ -207,23 +207,20 @@ void withoutTrainingTime(const std::string &why, RunOutcome &out) {
         out.warnings.push_back(why);
 }
 
-/// The further node whose ranks alone the record is of, as in that node's own folder. Absent: the record is of the whole run.
-std::optional<int> soleFurtherNode(const RunStore &store) {
-    const auto &record = store.record();
-    if (!record || record->machines.empty())
-        return std::nullopt;
-    const auto &lowest = std::ranges::min(record->machines, {}, &MachineRecord::node);
-    return lowest.node > 0 ? std::optional(lowest.node) : std::nullopt;
-}
-
-/// Neither its times nor its epochs are the run's.
+/// Neither its times, its epochs nor what they led to are the run's.
 void takePart(int node, RunOutcome &out) {
     withoutTrainingTime("this is node " + std::to_string(node) +
                             "'s part of a run over nodes: the whole run is in its folder on the first node",
                         out);
-    out.runTimeS.reset();
+    for (auto figure : {&RunOutcome::runTimeS, &RunOutcome::launchS, &RunOutcome::finalLoss, &RunOutcome::testAccuracy})
+        (out.*figure).reset();
+    out.accuracyEpoch.reset();
+    out.perClassAccuracy.clear();
+    out.classNames.clear();
     out.epochs.clear();
     out.summedEpochs.clear();
+    out.steps.reset();
+    out.summedSteps = 0;
     out.metrics.clear();
 }
 
@@ -471,7 +468,7 @@ RunOutcome outcomeOf(const RunStore &store) {
                                 " from launch to exit: how long it trained is unknown",
                             out);
     }
-    if (const auto node = soleFurtherNode(store))
+    if (const auto node = store.record() ? soleFurtherNode(*store.record()) : std::nullopt)
         takePart(*node, out);
     if (auto mean = meanOfStages(out)) // results of earlier versions hold one stage's
         out.phasesS = std::move(*mean);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The link of a further node's agent that knows agent 0 by a name.
+// The link of a further node's agent: to an agent 0 that it knows by a name, and while much waits on it.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
@@ -158,4 +158,72 @@ TEST_CASE("whoever waits for agent 0 can be ended between two addresses of its n
     const auto ended = somebodyListens(both, [] { return std::optional(Error::failed("stopped by signal 15")); });
     REQUIRE_FALSE(ended.has_value());
     CHECK(ended.error().what == "stopped by signal 15");
+}
+
+TEST_CASE("a node's report of its end follows traces that are larger than what may wait on the link") {
+    using What = NodeMessage::What;
+    const TestHome home;
+    const SystemClock clock;
+    EventLoop loop;
+    const std::string run = makeRunId();
+    NodeListener::Options options;
+    options.address = "127.0.0.1";
+    options.runId = run;
+    auto listener = NodeListener::open(loop, clock, options);
+    REQUIRE(listener);
+    const std::string path = home.path() + "/node-1.ndjson";
+    auto journal = RunJournal::open(realFileSystem(), clock, path, 1, run, "hostB");
+    REQUIRE(journal);
+
+    std::shared_ptr<LineSocket> taken;
+    std::size_t traced = 0;
+    bool over = false;
+    const auto onLine = [&](std::string_view line) {
+        const auto message = decodeNodeMessage(line);
+        if (!isNodeMessage(line) || !message)
+            return;
+        traced += message->text.size();
+        NodeMessage ack; // so that the link is not taken for a silent one
+        ack.what = What::Ack;
+        if (message->what == What::TracePart && traced % (1 << 20) == 0)
+            taken->send(encode(ack) + "\n");
+        over = message->what == What::Over;
+        if (over)
+            loop.quit();
+    };
+    (*listener)->start({[&](int, const Hello &, std::shared_ptr<LineSocket> socket) {
+                            taken = std::move(socket);
+                            taken->setHandlers({onLine, [](const std::string &) {}, {}});
+                            Hello answer;
+                            answer.role = "agent";
+                            answer.run = run;
+                            answer.node = 0;
+                            answer.live = true;
+                            taken->send(encode(answer) + "\n");
+                        },
+                        [](const std::string &) {}});
+
+    NodeLink::Options own;
+    own.runId = run;
+    own.host = "hostB";
+    own.token = (*listener)->token();
+    own.address = (*listener)->address();
+    own.join.what = What::Join;
+    NodeLink link(loop, clock, **journal, own);
+    std::vector<std::string> lost;
+    const std::size_t size = 3 * LineSocket::mostWaitingBytes;
+    link.start({[&] {
+                    link.sendTrace(1, std::string(size, 'x'));
+                    NodeMessage end;
+                    end.what = What::Over;
+                    end.state = "done";
+                    link.say(end);
+                },
+                [&](const Error &why) { lost.push_back(why.message()); }, [](const NodeMessage &) {},
+                [&](const std::string &why) { lost.push_back(why); }, [] {}});
+    loop.after(lockstep::test::hangLimit, [&] { loop.quit(); });
+    loop.run();
+    CHECK(over);
+    CHECK(traced == size);
+    CHECK(lost.empty());
 }

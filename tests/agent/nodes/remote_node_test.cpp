@@ -14,11 +14,8 @@
 
 #include "ipc/clock.h"
 #include "ipc/crc32c.h"
-#include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "tests/agent/agent_process.h"
-#include "trainer/agent/nodes/node_link.h"
-#include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/nodes/remote_node.h"
 #include "trainer/agent/nodes/sound_reports.h"
 #include "trainer/agent/session/trace_collection.h"
@@ -545,72 +542,4 @@ TEST_CASE("a link whose other side does not read is lost once 8 MiB wait for it"
     linked.hear();
     CHECK(linked.node().isLost());
     CHECK(linked.links == std::vector<std::string>{"up", "lost"});
-}
-
-TEST_CASE("a node's report of its end follows traces that are larger than what may wait on the link") {
-    using What = NodeMessage::What;
-    const TestHome home;
-    const SystemClock clock;
-    EventLoop loop;
-    const std::string run = makeRunId();
-    NodeListener::Options options;
-    options.address = "127.0.0.1";
-    options.runId = run;
-    auto listener = NodeListener::open(loop, clock, options);
-    REQUIRE(listener);
-    const std::string path = home.path() + "/node-1.ndjson";
-    auto journal = RunJournal::open(realFileSystem(), clock, path, 1, run, "hostB");
-    REQUIRE(journal);
-
-    std::shared_ptr<LineSocket> taken;
-    std::size_t traced = 0;
-    bool over = false;
-    const auto onLine = [&](std::string_view line) {
-        const auto message = decodeNodeMessage(line);
-        if (!isNodeMessage(line) || !message)
-            return;
-        traced += message->text.size();
-        NodeMessage ack; // so that the link is not taken for a silent one
-        ack.what = What::Ack;
-        if (message->what == What::TracePart && traced % (1 << 20) == 0)
-            taken->send(encode(ack) + "\n");
-        over = message->what == What::Over;
-        if (over)
-            loop.quit();
-    };
-    (*listener)->start({[&](int, const Hello &, std::shared_ptr<LineSocket> socket) {
-                            taken = std::move(socket);
-                            taken->setHandlers({onLine, [](const std::string &) {}, {}});
-                            Hello answer;
-                            answer.role = "agent";
-                            answer.run = run;
-                            answer.node = 0;
-                            answer.live = true;
-                            taken->send(encode(answer) + "\n");
-                        },
-                        [](const std::string &) {}});
-
-    NodeLink::Options own;
-    own.runId = run;
-    own.host = "hostB";
-    own.token = (*listener)->token();
-    own.address = (*listener)->address();
-    own.join.what = What::Join;
-    NodeLink link(loop, clock, **journal, own);
-    std::vector<std::string> lost;
-    const std::size_t size = 3 * LineSocket::mostWaitingBytes;
-    link.start({[&] {
-                    link.sendTrace(1, std::string(size, 'x'));
-                    NodeMessage end;
-                    end.what = What::Over;
-                    end.state = "done";
-                    link.say(end);
-                },
-                [&](const Error &why) { lost.push_back(why.message()); }, [](const NodeMessage &) {},
-                [&](const std::string &why) { lost.push_back(why); }, [] {}});
-    loop.after(lockstep::test::hangLimit, [&] { loop.quit(); });
-    loop.run();
-    CHECK(over);
-    CHECK(traced == size);
-    CHECK(lost.empty());
 }

@@ -353,8 +353,8 @@ QString shownValue(const RunColumn &column, const ColumnValue &value) {
         return wallTime(std::int64_t(*figure));
     case ColumnKind::Share:
         return column.hundredths ? QString::number(*figure * 100, 'f', 2) : significant(*figure * 100);
-    case ColumnKind::Cores:
-        return QString::number(*figure, 'f', 2);
+    case ColumnKind::Cores: // hundredths would hide what is less than one
+        return *figure > 0 && *figure < 0.01 ? significant(*figure) : QString::number(*figure, 'f', 2);
     case ColumnKind::Bytes:
         return significant(*figure / 1024 / 1024);
     case ColumnKind::Flag:

@@ -12,6 +12,7 @@
 #include "analysis/history/run_columns.h"
 #include "analysis/history/run_filter_tokens.h"
 #include "analysis/history/run_filter_values.h"
+#include "base/format.h"
 #include "base/json_lines.h"
 #include "ipc/run_title.h"
 
@@ -160,7 +161,23 @@ ValueTest numberIs(const RunColumn &column, const QString &wanted, const FilterT
     };
 }
 
+/// A figure, or a range of two, whose digits stand in groups, as lists show them: its comma may also part two values.
+void refuseGroups(const FilterToken &value) {
+    const auto isInGroups = [](const QString &end) {
+        const QString plain = withoutGroups(end);
+        return plain != end && inGroups(plain) == end;
+    };
+    QStringList ends = value.text.split(QStringLiteral(".."));
+    if (ends.size() > 2 || std::ranges::none_of(ends, isInGroups))
+        return;
+    std::ranges::transform(ends, ends.begin(), withoutGroups);
+    mistake(value, quoted(value.text) + " may be one number or several",
+            "write " + ends.join(QStringLiteral("..")).toStdString() + ", or a comparison for each of several");
+}
+
 ValueTest anyOf(const RunColumn &column, const FilterToken &value) {
+    if (column.measured && !value.quoted)
+        refuseGroups(value);
     std::vector<ValueTest> tests;
     const QStringList alternatives = value.quoted ? QStringList(value.text) : value.text.split(u',');
     for (const QString &one : alternatives) {

@@ -23,6 +23,7 @@ struct FilterMistake {
 /// Which runs to show:
 ///   method=ddp devices>=2 accuracy>88%     columns of runColumns(), all of them true
 ///   training<2min memory>500MiB started>=2026-01-02
+///   throughput>21,345                      digits may stand in groups; after = in quotes, since a comma parts values
 ///   devices=2..4   state=failed,stopped   name=DDP*   tag!=old   note~slow   accuracy=-   (- is unknown)
 ///   lenet "two words"                      words found in name, recipe, tags, note or id
 ///   (method=dp or method=ddp) not tag=old

@@ -6,6 +6,8 @@
 #include <QDateTime>
 #include <QRegularExpression>
 
+#include "base/format.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -75,7 +77,7 @@ std::optional<FilterQuantity> filterQuantity(ColumnKind kind, const QString &tex
     }
     static const QRegularExpression shape(
         QStringLiteral("^([-+]?[0-9]*(?:\\.([0-9]*))?(?:[eE]([-+]?[0-9]+))?)([A-Za-z%]*)$"));
-    const QRegularExpressionMatch match = shape.match(text);
+    const QRegularExpressionMatch match = shape.match(withoutGroups(text));
     bool isNumber = false;
     const double number = match.captured(1).toDouble(&isNumber);
     if (!match.hasMatch() || !isNumber || !std::isfinite(number))

@@ -8,7 +8,7 @@
 
 namespace lockstep::core {
 
-/// A number in a filter's notation: 0.88, 88%, 2min, 500MiB, 2026-01-02.
+/// A number in a filter's notation: 0.88, 88%, 2min, 500MiB, 21,345, 2026-01-02.
 struct FilterQuantity {
     double exact = 0;
     double low = 0,

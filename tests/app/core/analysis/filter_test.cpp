@@ -30,6 +30,7 @@ IndexedRun makeRun(const std::string &id, const std::string &method, int devices
     run.peakRssBytes = 600.0 * 1024 * 1024;
     run.otherLoad = 1.72;
     run.viewersShare = 0.05;
+    run.samplesPerS = 21'345.2;
     return run;
 }
 
@@ -86,6 +87,14 @@ private Q_SLOTS:
             {"surroundings>150%", true}, // as it was before it was shown in cores
             {"watching=5%", true},
             {"watching>0.1", false},
+            {"throughput>21,345", true}, // as lists show it
+            {"throughput>21,346", false},
+            {"throughput=\"21,345\"", true},
+            {"throughput=\"20,000..30,000\"", true},
+            {"throughput=21345,345", true}, // one of two
+            {"throughput=20000..30000", true},
+            {"batch_size=32,64", true},
+            {"batch_size=16,128", false}, // what was set is listed without groups
             {"started=2026-01-31", true},
             {"started>2026-01-31", false},
             {"started>=2026-01-31", true},
@@ -182,6 +191,9 @@ private Q_SLOTS:
             {"name=\"DDP", 5, 4, "never closed"},
             {"state=done,", 6, 5, "beside a comma"},
             {"star>yes", 4, 1, "use ="},
+            {"throughput=21,345", 11, 6, "may be one number or several; write 21345, or a comparison"},
+            {"throughput!=20,000..30,000", 12, 14, "write 20000..30000"},
+            {"throughput>21,34", 11, 5, "give a number"},
         };
         for (const auto &one : cases)
             QTest::newRow(one.line) << QString::fromUtf8(one.line) << one.at << one.length << QString(one.says);
@@ -229,6 +241,21 @@ private Q_SLOTS:
         QCOMPARE(valueOf("metric_load"), 3.0);
         const auto filter = RunFilter::parse(QStringLiteral("metric_accuracy<0.6 accuracy>0.8"), invented);
         QVERIFY(filter && filter->accepts(run));
+    }
+
+    void lessThanAHundredthOfACoreIsShownAndFoundByItsDigits() {
+        const RunColumn &watching = runColumns()[std::size_t(runColumn("watching"))];
+        const auto textOf = [&](double cores) { return shownValue(watching, cores); };
+        QCOMPARE(textOf(0.004), QStringLiteral("0.00400"));
+        QCOMPARE(textOf(0.056), QStringLiteral("0.06"));
+        QCOMPARE(textOf(0), QStringLiteral("0.00"));
+        IndexedRun run = makeRun("20260131T143000Z-00000001", "ddp", 2, 0.9);
+        const auto filter = RunFilter::parse(QStringLiteral("watching=") + textOf(0.004));
+        QVERIFY(filter.has_value());
+        run.viewersShare = 0.004;
+        QVERIFY(filter->accepts(run));
+        run.viewersShare = 0.0046;
+        QVERIFY(!filter->accepts(run));
     }
 
     void bracketsWithoutEndAreRefusedBeforeTheStackIs() {

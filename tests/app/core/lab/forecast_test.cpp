@@ -222,6 +222,16 @@ private Q_SLOTS:
         QCOMPARE(ddp.computeS, 2.4e-3);
         QVERIFY(pipeline.computeMeasured);
         QVERIFY(std::abs(pipeline.computeS - 2 * 0.9e-3) < 1e-9); // half of the layers for each micro-batch
+        input.probes.pop_back();
+        const auto cut = forecast(input, simpleModel(1e-9, 1e15));
+        QCOMPARE(cut->rows.back().whyUnknown,
+                 std::string("can't tell: no step was measured of a batch that is not cut"));
+        QVERIFY(cut->rows.front().whyUnknown.empty());
+        // A smaller batch in one part, beside a whole one in four: the two are not points of one line.
+        input.probes.push_back({1, 16, 1e-3, 0.6e-3, 1e-3, {}});
+        const auto micro = deviceTime(input.probes, 2, 32, 1, Shares::Alike);
+        QVERIFY(micro.has_value());
+        QVERIFY(std::abs(micro->stepS.low - 1e-3) < 1e-9 && std::abs(micro->stepS.high - 2e-3) < 1e-9);
     }
 
     void buffersAreBroadcastBeforeEachStepAndNothingHidesThat() {

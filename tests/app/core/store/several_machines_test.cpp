@@ -89,8 +89,41 @@ private Q_SLOTS:
         const RunOutcome all = outcomeOf(whole), own = outcomeOf(store);
         QVERIFY(all.totalTrainingTimeS && all.runTimeS && !all.epochs.empty());
         QVERIFY(!own.totalTrainingTimeS && !own.runTimeS && own.epochs.empty());
+        QVERIFY(all.finalLoss && all.testAccuracy && all.launchS && all.steps && !all.perClassAccuracy.empty());
+        QVERIFY(!own.finalLoss && !own.testAccuracy && !own.launchS && !own.steps && own.perClassAccuracy.empty());
         QVERIFY(std::ranges::find(own.warnings, "this is node 1's part of a run over nodes: the whole run is in its "
                                                 "folder on the first node") != own.warnings.end());
+    }
+
+    void aFurtherNodesPartIsListedWithoutFiguresOfTheRun() {
+        const Home home;
+        RunRecord record = recordOn({"hostB"});
+        std::string whole;
+        for (const int node : {0, 1}) {
+            record.machines.front().node = node;
+            const std::string id = finishedRun(std::uint32_t(node + 1), &record);
+            RunResult result = doneResult(id, 10, 3);
+            result.summary.emplace();
+            result.summary->totalTrainingTimeS = 2;
+            result.summary->testAccuracy = 0.9;
+            result.summary->backend = "gloo";
+            result.summary->epochs = {{1, 0.5, 2, 1000}};
+            result.watching = Watching{10, 0.56, 0.4, 0.1, 1.25};
+            write(runFolder(id).result(), toJson(result));
+            if (node == 0)
+                whole = id;
+        }
+        auto index = RunIndex::open();
+        (void)index->refresh();
+        const std::vector<IndexedRun> runs = index->runs();
+        QCOMPARE(runs.size(), std::size_t(2));
+        for (const IndexedRun &run : runs) {
+            QCOMPARE(run.state, std::string("done"));
+            QCOMPARE(run.backend, std::string("gloo"));
+            for (const auto figure : {&IndexedRun::runTimeS, &IndexedRun::totalTrainingTimeS, &IndexedRun::testAccuracy,
+                                      &IndexedRun::finalLoss, &IndexedRun::samplesPerS, &IndexedRun::ranksWaitedS})
+                QCOMPARE((run.*figure).has_value(), run.run == whole);
+        }
     }
 
     void aRunTimeWhoseRanksEndsAreUnknownIsTheSpanOfItsFrames() {
