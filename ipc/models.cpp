@@ -82,4 +82,8 @@ std::string downloadedDataFolder(std::string_view dataSet) {
     return dataHome() + "/data/" + std::string(dataSet);
 }
 
+std::string bertFolderOf(const std::string &given) {
+    return given.empty() ? downloadedDataFolder(bertDownload) : given;
+}
+
 } // namespace lockstep

@@ -165,5 +165,7 @@ inline constexpr std::array modelTable{
 /// Where the distribution's package puts a data set, and where a download goes.
 [[nodiscard]] std::string packagedDataFolder(std::string_view dataSet);
 [[nodiscard]] std::string downloadedDataFolder(std::string_view dataSet);
+/// Where the weights, the vocabulary and its settings of a run's BERT lie: `given`, or where lockstepctl get-data bert puts them.
+[[nodiscard]] std::string bertFolderOf(const std::string &given);
 
 } // namespace lockstep

@@ -258,6 +258,15 @@ bool isScript(const RunRecord &record) {
     return std::filesystem::path(record.command.front()).filename() != "lockstep-trainer";
 }
 
+bool isStartedElsewhere(const RunRecord &record) {
+    return std::ranges::all_of(record.machines, [](const MachineRecord &machine) {
+        MachineRecord named;
+        named.node = machine.node;
+        named.host = machine.host;
+        return machine == named;
+    });
+}
+
 std::string scriptFolder(const RunRecord &record) {
     const bool absolute = std::ranges::any_of(
         record.command, [](const std::string &word) { return word.starts_with('/') && word.ends_with(".py"); });

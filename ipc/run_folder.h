@@ -155,6 +155,8 @@ struct RunRecord {
 }
 /// Whether the ranks run a user's script instead of lockstep-trainer.
 [[nodiscard]] bool isScript(const RunRecord &record);
+/// Whether somebody else started the ranks, which only report: nothing but its name is known of any machine then.
+[[nodiscard]] bool isStartedElsewhere(const RunRecord &record);
 /// Where a script was started, if that may say which one it is: an absolute path names the same file from anywhere.
 [[nodiscard]] std::string scriptFolder(const RunRecord &record);
 /// The further node whose ranks alone the record is of, as in that node's own folder. Absent: the record is of the whole run.

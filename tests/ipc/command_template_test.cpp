@@ -106,6 +106,18 @@ private Q_SLOTS:
         QVERIFY(isScript(record));
     }
 
+    void aRunOfWhoseMachinesOnlyTheNamesAreKnownWasStartedElsewhere() {
+        RunRecord record;
+        QVERIFY(isStartedElsewhere(record)); // no rank has said yet where it is
+        record.machines.resize(2);
+        record.machines[0].host = "a";
+        record.machines[1].host = "b";
+        record.machines[1].node = 1;
+        QVERIFY(isStartedElsewhere(record));
+        record.machines[0].kernel = "6.1";
+        QVERIFY(!isStartedElsewhere(record));
+    }
+
     void aStateSaysWhatAScriptIsAndUnknownStaysUnknown() {
         Decoder decoder;
         const std::string head = R"({"type":"state","rank":0,"rseq":0,"mono_ns":1,"wall_us":2,"state":"init","about":)";

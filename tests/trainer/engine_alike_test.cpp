@@ -100,17 +100,25 @@ TEST_SUITE("engine_alike") {
     }
 
     TEST_CASE("ranks whose BERT folders make other tokens, or have other sizes or rates, refuse to train") {
-        const TempFolder texts;
-        std::string file = "text,label\n";
-        for (int i = 0; i < 40; ++i)
+        const TempFolder texts, others;
+        std::string file = "text,label\n", swapped = file;
+        for (int i = 0; i < 40; ++i) {
             file += i % 2 == 0 ? "Good,yes\n" : "Bad,no\n";
+            swapped += i % 2 == 0 ? "Good,no\n" : "Bad,yes\n";
+        }
         writeFile(texts / "texts.csv", file);
-        const NodeOptions common{"--model=bert",      "--dataset=text",  "--data-dir=" + (texts / "texts.csv"),
-                                 "--train-samples=0", "--max-tokens=16", "--batch-size=8"};
+        writeFile(others / "texts.csv", swapped);
+        NodeOptions common{"--model=bert", "--dataset=text", "--train-samples=0", "--max-tokens=16", "--batch-size=8"};
         const BertFolderOnNode plain, named({}, R"({"do_lower_case": true})"), cased({}, R"({"do_lower_case": false})"),
             dropping(R"(, "hidden_dropout_prob": 0.5)");
-        checkRefused(onTwoNodes(common, {plain.option()}, {cased.option()}),
-                     "rank 1 reads other data than rank 0: bert_dir/tokenizer_config.json has sha256 none on rank 0");
+        const std::string data = "--data-dir=" + (texts / "texts.csv"), other = "--data-dir=" + (others / "texts.csv");
+        checkRefused(onTwoNodes(common, {data, plain.option()}, {other, named.option()}), // their tokens are the same
+                     "rank 1 reads other data than rank 0: texts.csv has sha256 ");
+        common.push_back(data);
+        const auto ranks = onTwoNodes(common, {plain.option()}, {cased.option()});
+        checkRefused(ranks,
+                     "rank 1 makes other tokens than rank 0: bert_dir/tokenizer_config.json has sha256 none on rank 0");
+        checkRefused(ranks, "give all ranks the same BERT folder");
         checkRefused(onTwoNodes(common, {plain.option()}, {dropping.option()}),
                      "BERT's config.json has hidden_dropout_prob 0.1 on rank 0 and 0.5 on rank 1");
         checkDone(onTwoNodes(common, {plain.option()}, {named.option()}));

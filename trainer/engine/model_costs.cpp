@@ -9,7 +9,6 @@
 
 #include "ipc/model_facts.h"
 #include "trainer/engine/run_data.h"
-#include "trainer/models/bert_folder.h"
 #include "trainer/models/model.h"
 #include "trainer/models/script_model.h"
 #include "trainer/strategies/layer_costs.h"

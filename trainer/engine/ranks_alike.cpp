@@ -100,7 +100,14 @@ Result<void> compareSettings(Session &session) {
                                              "start all ranks with the same value"));
 }
 
-/// By the files, of texts also those of the tokenizer; where their digests differ, by the samples: files may be packed or not.
+/// A tokenizer's files are named with their setting (tokenizerFiles()), files of data are not.
+RankFacts withoutTokenizer(RankFacts files) {
+    std::erase_if(files, [](const auto &file) { return file.first.find('/') != std::string::npos; });
+    return files;
+}
+
+/// By the files, of texts also those of the tokenizer; where their digests differ, by the samples: files may be packed or not, and a
+/// tokenizer's files may differ in what changes no token.
 Result<void> compareData(Session &session) {
     RankFacts files(session.train.sha256.begin(), session.train.sha256.end());
     files.insert(session.test.sha256.begin(), session.test.sha256.end());
@@ -113,13 +120,19 @@ Result<void> compareData(Session &session) {
         session.communicator->exchange("data", contentSha256(session.train) + contentSha256(session.test)));
     if (rank == 0)
         return {};
+    const RankFacts first = factsFrom(all.front()), other = factsFrom(all[rank]);
+    auto found = differenceOf(withoutTokenizer(first), withoutTokenizer(other));
+    const bool otherData = found.has_value();
+    if (!otherData)
+        found = differenceOf(first, other).value_or(FactsDifference());
     const auto shown = [](const std::string &sha256) { return sha256.empty() ? "none" : sha256.substr(0, 12) + "…"; };
-    const auto found = differenceOf(factsFrom(all.front()), factsFrom(all[rank])).value_or(FactsDifference());
-    return refuseTogether(session, Error::badArgument("rank " + std::to_string(rank) +
-                                                          " reads other data than rank 0: " + found.name +
-                                                          " has sha256 " + shown(found.first) + " on rank 0 and " +
-                                                          shown(found.other) + " on rank " + std::to_string(rank),
-                                                      "give all ranks the same data", "data_dir"));
+    const std::string at = std::to_string(rank);
+    return refuseTogether(
+        session, Error::badArgument("rank " + at + (otherData ? " reads other data" : " makes other tokens") +
+                                        " than rank 0: " + found->name + " has sha256 " + shown(found->first) +
+                                        " on rank 0 and " + shown(found->other) + " on rank " + at,
+                                    otherData ? "give all ranks the same data" : "give all ranks the same BERT folder",
+                                    otherData ? "data_dir" : "bert_dir"));
 }
 
 /// A rank's own sizes, dropouts and normalisation would hold on it, whatever parameters it gets from rank 0.

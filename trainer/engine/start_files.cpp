@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "ipc/model_facts.h"
+#include "ipc/models.h"
 #include "ipc/run_config.h"
 #include "ipc/sha256.h"
-#include "trainer/models/bert_folder.h"
 
 namespace lockstep::trainer {
 namespace {

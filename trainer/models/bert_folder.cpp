@@ -249,10 +249,6 @@ std::string sizesText(at::IntArrayRef sizes) {
 
 } // namespace
 
-std::string bertFolderOf(const std::string &given) {
-    return given.empty() ? downloadedDataFolder(bertDownload) : given;
-}
-
 Result<std::map<std::string, std::string>> bertConfigFacts(const std::string &folder) {
     const auto config = readConfig(folder);
     if (!config)

@@ -18,9 +18,6 @@ struct BertFolder {
     TensorFile weights; ///< as in the file
 };
 
-/// Where the weights, the vocabulary and its settings of a run lie: `given`, or where lockstepctl get-data bert puts them.
-[[nodiscard]] std::string bertFolderOf(const std::string &given);
-
 /// Reads and checks sizes and weights. All errors are BadArgument and say what is missing or not supported.
 [[nodiscard]] Result<BertFolder> readBertFolder(const std::string &path);
 

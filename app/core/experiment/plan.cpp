@@ -18,6 +18,7 @@
 #include "ipc/command_template.h"
 #include "ipc/cores.h"
 #include "ipc/model_facts.h"
+#include "ipc/models.h"
 
 namespace lockstep::core {
 namespace {
@@ -291,15 +292,17 @@ bool isOnePlace(const std::string &a, const std::string &b) {
 
 /// A trainer that saves its parameters where it has found them lets later runs start from others.
 std::optional<Error> savedOverStart(const std::vector<Resolved> &runs, int repeats) {
-    if (runs.size() * std::size_t(std::max(repeats, 1)) < 2)
+    const auto able = std::ranges::count_if(runs, [](const Resolved &one) { return one.run.runnable(); });
+    if (able * std::max(repeats, 1) < 2)
         return std::nullopt;
     for (const Resolved &one : runs) {
         const RunConfig &config = one.run.config;
         if (!one.run.command.empty() || !one.run.runnable())
             continue;
-        const bool overBert = savesFolder(config.model) && isOnePlace(config.saveFinal, config.bertDir);
+        const bool overBert = savesFolder(config.model) && isOnePlace(config.saveFinal, bertFolderOf(config.bertDir));
+        const char *bert = config.bertDir.empty() ? "the downloaded BERT's folder" : "bert_dir";
         if (overBert || isOnePlace(config.saveFinal, config.init))
-            return Error::badArgument("\"" + config.saveFinal + "\" is also " + (overBert ? "bert_dir" : "init") +
+            return Error::badArgument("\"" + config.saveFinal + "\" is also " + (overBert ? bert : "init") +
                                           ", so later runs would start from what earlier ones have saved",
                                       "save to another place, or plan one run alone", "save_final");
     }

@@ -27,6 +27,8 @@ QSize ElidedLabel::minimumSizeHint() const {
 }
 
 void ElidedLabel::setLeastWidth(int px) {
+    if (px == m_leastWidth)
+        return;
     m_leastWidth = px;
     updateGeometry();
 }

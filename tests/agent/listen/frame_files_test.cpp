@@ -16,6 +16,7 @@
 
 #include "ipc/placement.h"
 #include "tests/agent/agent_process.h"
+#include "trainer/agent/devices/machine.h"
 #include "trainer/agent/listen/frame_files.h"
 #include "trainer/agent/listen/listened_run.h"
 #include "trainer/agent/listen/name_room.h"
@@ -447,4 +448,43 @@ TEST_CASE("what a script says of itself while it trains stands in its run's reco
     CHECK(record->config->batchSize == 128);
     CHECK(record->config->model == "lenet"); // what was said first
     CHECK(record->machines.size() == 1);
+    CHECK(isStartedElsewhere(*record));
+    RunRecord startedHere;
+    startedHere.machines = {takeMachineRecord(0, 1, nullptr)};
+    CHECK_FALSE(isStartedElsewhere(startedHere));
+}
+
+TEST_CASE("ranks that were started elsewhere and were stopped leave a summary of the epochs that they ended") {
+    const TestHome home;
+    HandClock clock;
+    EventLoop loop;
+    ListenedRun::Options options;
+    options.worldSize = 1;
+    options.files = RecordedFiles{"rank 0, at 1 us", 0};
+    ListenedRun::Handlers handlers;
+    handlers.onServed = [&] { loop.quit(); };
+    auto run = ListenedRun::open(loop, clock, options, handlers, beginOf(0, "host"));
+    REQUIRE(run);
+    const RunFolder folder = (*run)->folder();
+    Frame frame = beginOf(0, "host");
+    (*run)->takeLine(0, encode(frame));
+    frame.rseq = 1;
+    frame.wallUs = 2'000'001;
+    EpochFrame &epoch = frame.body.emplace<EpochFrame>();
+    epoch.durationS = 1;
+    epoch.samples = 640;
+    epoch.steps = 10;
+    (*run)->takeLine(0, encode(frame));
+    frame.rseq = 2;
+    frame.body.emplace<StateFrame>().state = RunState::Stopped;
+    (*run)->takeLine(0, encode(frame));
+    (*run)->extendTo(frame.wallUs);
+    (*run)->checkOver();
+    loop.after(lockstep::test::hangLimit, [&] { loop.quit(); });
+    loop.run();
+    const RunResult result = resultOf(folder);
+    CHECK((result.state == RunState::Stopped));
+    REQUIRE(result.summary);
+    CHECK(result.summary->epochs.size() == 1);
+    CHECK(result.summary->totalTrainingTimeS == 1.0);
 }

@@ -34,6 +34,7 @@ void reportEpoch(ReportedSummary &reported, int epoch, std::int64_t firstStep, d
 
 RunResult resultOf(const ReportedSummary &reported) {
     RunResult result;
+    result.state = RunState::Done;
     reported.addTo(result, RunRecord());
     REQUIRE(result.summary);
     return result;
@@ -134,6 +135,13 @@ TEST_CASE("a run that begins with a later epoch than the first has no training t
         REQUIRE(result.warnings.size() == (first == 1 ? 0 : 1));
         if (first != 1)
             CHECK(result.warnings.front().starts_with("the first epoch that was reported is number 4, "));
+        for (const RunState state : {RunState::Done, RunState::Stopped, RunState::Failed}) {
+            RunResult ofNodes; // whose summary can't be made here
+            ofNodes.state = state;
+            reported.addWarnings(ofNodes, RunRecord());
+            CHECK_FALSE(ofNodes.summary);
+            CHECK(ofNodes.warnings.size() == (first == 1 || state == RunState::Failed ? 0 : 1));
+        }
     }
 }
 
@@ -302,4 +310,11 @@ TEST_CASE("a stopped run's summary is of the epochs that it ended") {
     CHECK(result.summary->epochs.size() == 2);
     CHECK(result.summary->steps == 20);
     CHECK(result.summary->totalTrainingTimeS == 3.0);
+    RunRecord record;
+    record.config.emplace().resume = true; // its ranks reported nothing of the epochs before the checkpoint
+    RunResult resumed;
+    resumed.state = RunState::Stopped;
+    reported.addTo(resumed, record);
+    CHECK_FALSE(resumed.summary);
+    CHECK(resumed.warnings.empty());
 }

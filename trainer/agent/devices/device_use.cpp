@@ -12,7 +12,9 @@
 #include <thread>
 
 #include "ipc/cores.h"
+#include "ipc/printable.h"
 #include "ipc/process_stat.h"
+#include "ipc/run_folder.h"
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/devices/proc_files.h"
 
@@ -50,7 +52,7 @@ std::string nameOfProcess(int pid) {
     const std::string arguments = readSmallFile(folder + "/cmdline");
     const std::string program = arguments.substr(0, arguments.find('\0'));
     std::string whole = program.substr(program.find_last_of('/') + 1);
-    return whole.starts_with(name) ? whole : name;
+    return whole.starts_with(name) ? cutText(std::move(whole), longestReportedName) : name;
 }
 
 /// This process and its parent, which asked for the measurement: neither will use the device while a run does.

@@ -430,8 +430,7 @@ RunResult ListenedRun::result() const {
         result.ranks.push_back(std::move(exit));
     }
     result.warnings = m_disk->warnings();
-    if (result.state == RunState::Done)
-        m_intake->reported().addTo(result, m_record);
+    m_intake->reported().addTo(result, m_record);
     result.logLines = m_journal->nextSeq();
     return result;
 }

@@ -80,6 +80,12 @@ std::string tooManyEpochsInWords() {
            "the losses of its epochs are in its log alone";
 }
 
+/// Where a stopped trainer went on from a checkpoint, what its ranks reported lacks the epochs before that.
+bool reportsWhole(const RunResult &result, const RunRecord &record) {
+    const bool resumed = record.config && record.config->resume;
+    return result.state == RunState::Done || (result.state == RunState::Stopped && !resumed);
+}
+
 } // namespace
 
 void ReportedSummary::take(int rank, const Frame &frame) {
@@ -208,15 +214,22 @@ ReportedSummary ReportedSummary::withoutBegunEpochs() const {
 }
 
 void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
+    if (result.summary || !reportsWhole(result, record))
+        return;
     result.summary = result.state == RunState::Stopped ? withoutBegunEpochs().summary(record, result.runTimeS)
                                                        : summary(record, result.runTimeS);
     if (result.summary)
-        addWarnings(result);
+        addKnownGaps(result);
     else if (m_repeated)
         result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));
 }
 
-void ReportedSummary::addWarnings(RunResult &result) const {
+void ReportedSummary::addWarnings(RunResult &result, const RunRecord &record) const {
+    if (!result.summary && reportsWhole(result, record))
+        addKnownGaps(result);
+}
+
+void ReportedSummary::addKnownGaps(RunResult &result) const {
     if (beginsLate())
         result.warnings.push_back(lateBeginInWords(m_epochs.begin()->first));
     if (m_countedOnAfter && !m_epochs.empty())

@@ -33,11 +33,13 @@ public:
     /// the first one is not number 1: then what came before it is not known here. Of a run of more
     /// than 100,000 epochs no loss, training time, phases or steps are known.
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
-    /// The summary, and a warning for what is unknown of it although every epoch was reported. Of a stopped run it is that of the epochs
-    /// before the one that was stopped.
+    /// Adds to a result that has no summary: the summary, and a warning for what is unknown of it although every epoch was reported. Of
+    /// a stopped run it is that of the epochs before the one that was stopped. A run that failed, or was stopped after it had gone on
+    /// from a checkpoint, gets nothing.
     void addTo(RunResult &result, const RunRecord &record) const;
-    /// Those warnings alone, where ranks report elsewhere, too, and no summary can be made here.
-    void addWarnings(RunResult &result) const;
+    /// Those warnings alone, to the same results: for a run over several nodes, whose other ranks report elsewhere, no summary can be
+    /// made here.
+    void addWarnings(RunResult &result, const RunRecord &record) const;
 
 private:
     /// Of one rank in one epoch. There may be many of them: a phase takes 16 bytes, its name none.
@@ -70,6 +72,7 @@ private:
     /// Those epochs at the end of which no rank has reported more than steps do not count.
     [[nodiscard]] ReportedSummary withoutBegunEpochs() const;
     [[nodiscard]] Part partOf(const EpochFrame &done);
+    void addKnownGaps(RunResult &result) const;
     [[nodiscard]] bool beginsLate() const; ///< the first epoch that was reported is not number 1
     [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;
     [[nodiscard]] bool takeEpochs(const RunRecord &record, Summary &out) const; ///< false: something of them is unknown

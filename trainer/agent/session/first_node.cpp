@@ -375,8 +375,8 @@ void FirstNode::settle() {
 }
 
 void FirstNode::addToResult(RunResult &result) const {
-    if (!result.summary && result.state == RunState::Done && m_local.started())
-        m_local.reported().addWarnings(result); // the ranks of a run number their epochs alike
+    if (m_local.started())
+        m_local.reported().addWarnings(result, m_local.plan().record); // the ranks of a run number their epochs alike
     result.nodeLogLines = m_hub->logLines();
     if (result.surroundings)
         result.surroundings->freeCores = m_local.plan().record.freeCores;

@@ -15,13 +15,10 @@ void SingleNode::collectTraces() {
     m_traces.merge(tracesOfRanks(m_local.plan()));
 }
 
-/// A script writes no summary, nor does a trainer that was stopped; its ranks' frames give one. Where the trainer went on from a
-/// checkpoint, they lack the epochs before that.
+/// A script writes no summary, nor does a trainer that was stopped; its ranks' frames give one.
 void SingleNode::addToResult(RunResult &result) const {
-    const RunRecord &record = m_local.plan().record;
-    const bool resumed = record.config && record.config->resume;
-    if (!result.summary && (result.state == RunState::Done || (result.state == RunState::Stopped && !resumed)))
-        m_local.reported().addTo(result, record);
+    if (m_local.started())
+        m_local.reported().addTo(result, m_local.plan().record);
 }
 
 } // namespace lockstep::agent

@@ -85,7 +85,7 @@ std::optional<std::int64_t> DevicesCard::originUs(const QString &runId) const {
 void DevicesCard::draw(Changes what) {
     const auto isElsewhere = [this](const RunStyle &style) {
         const auto &record = shown().storeOf(style).record();
-        return record && isScript(*record) && record->command.empty();
+        return record && isStartedElsewhere(*record);
     };
     const std::vector<RunStyle> &styles = shown().styles();
     m_lanes->setEmptyText(shown().whyEmpty(!styles.empty() && std::ranges::all_of(styles, isElsewhere)

@@ -384,6 +384,18 @@ private Q_SLOTS:
             joinErrors(refused.error()),
             std::string("save_final: \"/models/../models/tuned/\" is also bert_dir, so later runs would start from "
                         "what earlier ones have saved; save to another place, or plan one run alone"));
+        RunConfig larger = config; // than the machine
+        larger.method = Method::Ddp;
+        larger.devices = {"0", "1", "2", "3", "4", "5", "6", "7"};
+        const auto besideIt = expand(recipeFromConfigs("in place", {config, larger}, 1), machine(2));
+        QVERIFY2(besideIt.has_value(), besideIt ? "" : joinErrors(besideIt.error()).c_str());
+        QCOMPARE(besideIt->runnableCount(), 1);
+        config.bertDir.clear();
+        config.saveFinal = downloadedDataFolder("bert");
+        const auto downloaded = planned(2);
+        QVERIFY(!downloaded.has_value());
+        QVERIFY(joinErrors(downloaded.error()).find("\" is also the downloaded BERT's folder, so ") !=
+                std::string::npos);
         config.init = "/models/first.safetensors";
         config.saveFinal = "/models/second";
         QVERIFY(planned(2).has_value());

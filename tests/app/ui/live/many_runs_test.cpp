@@ -218,7 +218,9 @@ private Q_SLOTS:
         planned.name = "mine";
         planned.config.devices = {"0"};
         uitest::RunWriter writer(planned, {}, 302, 1'767'000'000'000'000, {.epochs = 2, .stepsPerEpoch = 12});
-        writer.record.claims.known.emplace(); // a script's, whose command is not known
+        MachineRecord &machine = writer.record.machines.front();
+        machine = {}; // as of ranks that only report, a trainer's too
+        machine.host = "box";
         QVERIFY(realFileSystem().writeAtomically(writer.folder.config(), toJson(writer.record)).has_value());
         writer.begin();
         const auto agent = FileLock::acquire(writer.folder.lock(0)); // it goes on

@@ -68,6 +68,27 @@ private Q_SLOTS:
         pointAt(label, label->rect().center());
         QTRY_COMPARE(shown(), hint);
     }
+
+    void aLabelWhoseLeastWidthStaysAsksForNoLayout() {
+        struct Requests : QObject {
+            bool eventFilter(QObject *, QEvent *event) override {
+                count += event->type() == QEvent::LayoutRequest ? 1 : 0;
+                return false;
+            }
+            int count = 0;
+        } requests;
+        QWidget box;
+        auto *label = new ElidedLabel("muted", 40, &box);
+        box.show();
+        QCoreApplication::sendPostedEvents();
+        box.installEventFilter(&requests);
+        label->setLeastWidth(40);
+        QCoreApplication::sendPostedEvents(&box, QEvent::LayoutRequest);
+        QCOMPARE(requests.count, 0);
+        label->setLeastWidth(60);
+        QCoreApplication::sendPostedEvents(&box, QEvent::LayoutRequest);
+        QCOMPARE(requests.count, 1);
+    }
 };
 
 QTEST_MAIN(HintsTest)
