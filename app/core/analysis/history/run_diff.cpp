@@ -217,7 +217,7 @@ DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome 
     return out.take();
 }
 
-std::string devicesOf(const MachineRecord &machine) {
+std::string devicesWithNames(const MachineRecord &machine) {
     std::string all;
     for (const DeviceRecord &device : machine.devices)
         all += (all.empty() ? "" : ", ") + device.device + (device.name.empty() ? "" : " " + device.name);
@@ -269,7 +269,7 @@ DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
     words("allowed_cores", "Usable cores", &MachineRecord::allowedCores);
     figure("memory_total_bytes", "Memory", &MachineRecord::memoryTotalBytes,
            [](std::optional<double> value) { return bytes(value); });
-    words("devices", "Devices", devicesOf);
+    words("devices", "Devices", devicesWithNames);
     words("gpu_driver", "GPU driver", &MachineRecord::gpuDriver);
     words("torch_version", "PyTorch", &MachineRecord::torchVersion);
     out.words("lockstep_version", "Lockstep", a.lockstepVersion, b.lockstepVersion);
