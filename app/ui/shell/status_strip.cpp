@@ -23,7 +23,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int leastTitle = 12 * grid, leastName = 20 * grid, leastState = 8 * grid; ///< px
+constexpr int leastTitle = 12 * grid, leastStripName = 20 * grid, leastState = 8 * grid; ///< px
 
 /// How much of its details a strip has room for.
 enum class StripRoom { Little, Some, All };
@@ -45,7 +45,7 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     layout->setSpacing(2 * grid);
     m_title = new ElidedLabel("cardTitle", leastTitle, this);
     m_run = makeLabel({}, "secondary", this);
-    m_name = new ElidedLabel("cardTitle", leastName, this, ElidedLabel::Of::Name);
+    m_name = new ElidedLabel("cardTitle", leastStripName, this, ElidedLabel::Of::Name);
     m_epoch = makeLabel({}, "secondary", this);
     m_bar = new ProgressBar(theme, this);
     m_percent = makeLabel({}, "secondary", this);
