@@ -33,9 +33,9 @@ struct LineData {
 
     [[nodiscard]] qsizetype size() const { return curve ? curve->size() : points.size(); }
     [[nodiscard]] QPointF at(qsizetype index) const { return curve ? curve->at(index) : points[index]; }
-    /// What is written at its end.
     /// Dots say that nobody here measured it: published figures, or what is only reckoned.
     [[nodiscard]] bool isDotted() const { return style == Qt::DotLine; }
+    /// What is written at its end.
     [[nodiscard]] QString textAtEnd() const {
         return !endText.isEmpty() || size() == 0 ? endText : core::threeDigits(at(size() - 1).y());
     }

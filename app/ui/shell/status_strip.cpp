@@ -184,7 +184,7 @@ void StatusStrip::refresh() {
     const bool details = running && happening.isEmpty() && m_message->isHidden();
     const QString elsewhere = m_status.runningElsewhere(), heldBy = m_status.heldBy();
     const StripRoom room = stripRoom(width());
-    const bool all = room == StripRoom::All;
+    const bool all = room == StripRoom::All, lab = m_status.showsLab();
     showFailures();
     const bool crowded = !all && (!elsewhere.isEmpty() || !m_failed->isHidden());
     set(m_run, details && !crowded ? strip.run : QString());
@@ -194,7 +194,7 @@ void StatusStrip::refresh() {
     m_bar->setVisible(running);
     m_bar->setFixedWidth((all ? 16 : 8) * grid);
     m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
-    set(m_percent, running && strip.fraction && all           ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
+    set(m_percent, running && strip.fraction && (all || lab)  ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
                    : running && !strip.noRecentData.isEmpty() ? QStringLiteral("-")
                                                               : QString());
     m_percent->setToolTip(plainHint(strip.noRecentData));
@@ -217,7 +217,6 @@ void StatusStrip::refresh() {
     setToolTip(plainHint(link));
     m_watch->setEnabled(!elsewhere.isEmpty());
     m_stop->setVisible(strip.active);
-    const bool lab = m_status.showsLab();
     setWords(m_stop, lab                           ? tr("Stop the lab")
                      : elsewhere.isEmpty() || !all ? tr("Stop") // its hint says what
                                                    : tr("Stop the running experiment"));

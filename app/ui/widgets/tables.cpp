@@ -7,6 +7,7 @@
 #include <QTableView>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/clipboard_table.h"
@@ -106,6 +107,10 @@ int headMargin(bool sorted) {
     return 2 * padding + (sorted ? 16 : 2);
 }
 
+QFontMetricsF headMetrics() {
+    return QFontMetricsF(Theme::font(Type::Small, QFont::DemiBold));
+}
+
 /// Heads stand over their column's values: right over numbers, left over words. What a narrow column cuts from one shows as "…".
 class HeaderView : public QHeaderView {
 public:
@@ -121,8 +126,7 @@ protected:
             option->sortIndicator = QStyleOptionHeader::SortDown;
         const bool sorted = isSortIndicatorShown() && sortIndicatorSection() == section;
         if (const int room = sectionSize(section) - headMargin(sorted); room > 0)
-            option->text =
-                QFontMetrics(Theme::font(Type::Small, QFont::DemiBold)).elidedText(option->text, Qt::ElideMiddle, room);
+            option->text = headMetrics().elidedText(option->text, Qt::ElideMiddle, room);
         if (!model() || model()->rowCount() == 0)
             return;
         const auto alignment = Qt::Alignment(model()->index(0, section).data(Qt::TextAlignmentRole).toInt());
@@ -169,10 +173,9 @@ namespace {
 
 /// What a column's head and cells take.
 int wantedWidth(const QTableView *table, int column) {
-    const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
     const bool sorted = table->isSortingEnabled() && table->horizontalHeader()->sortIndicatorSection() == column;
-    const int head =
-        metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) + headMargin(sorted);
+    const double text = headMetrics().horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString());
+    const int head = int(std::ceil(text)) + headMargin(sorted);
     return std::max(head, static_cast<const QAbstractItemView *>(table)->sizeHintForColumn(column));
 }
 

@@ -84,6 +84,18 @@ struct Watched {
 
 } // namespace
 
+TEST_CASE("what a rank that was started again has reported counts, though another one's new process comes after it") {
+    Watched run(5);
+    run.knowsSteps();
+    run.watch.startOver(); // rank 1's new process was the first
+    run.state(1, RunState::Training);
+    run.watch.startOver(0);
+    run.state(0, RunState::Training);
+    run.isIn(1, 6, "load", 12);
+    run.waits(0, 7, 12);
+    CHECK(holds(run.check(), "hang: rank 0 has waited for 12 s in collective 7"));
+}
+
 TEST_CASE("the rank that has not come is named with its phase, once, and it is said when the ranks go on") {
     Watched run;
     run.rankCount = 3;

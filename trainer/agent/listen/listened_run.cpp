@@ -180,13 +180,14 @@ void ListenedRun::onControl(const Control &control) {
 // --- its ranks ---------------------------------------------------------------------------------------------------
 
 void ListenedRun::startOver(int rank) {
-    if (m_intake->startOver(rank))
+    const bool first = m_intake->startOver(rank);
+    if (first)
         alertAndLog(*m_journal, ranksRestarted, startedAgainInWords(rank), rank);
     m_begin.startOver(rank);
     m_ranks[rank].final.reset();
     m_ended.erase(rank);
     if (m_watch)
-        m_watch->startOver(); // its collectives count from 0 again
+        m_watch->startOver(rank, first);
 }
 
 void ListenedRun::takeLine(int rank, std::string_view line) {

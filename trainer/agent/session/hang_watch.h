@@ -33,6 +33,8 @@ public:
     void startOver() {
         *this = HangWatch(std::chrono::duration<double>(m_afterS), m_kind);
     } ///< all ranks were started again
+    /// This rank's process is a new one; what ranks reported that were started again before it still counts.
+    void startOver(int rank) { m_ranks.erase(rank); }
 
     /// Once for each hang ("hang"), and once when its ranks go on ("hang_over"). The run has `rankCount` ranks. `processOf` says what is odd about a rank's
     /// process, as the end of a sentence; empty: nothing, or it is on another node.

@@ -118,10 +118,11 @@ void LocalRun::addFiles() {
 void LocalRun::openSocket() {
     RunSocket::Handlers handlers;
     handlers.onOtherProcess = [this](int rank) {
-        if (m_intake->startOver(rank))
+        const bool first = m_intake->startOver(rank);
+        if (first)
             alertAndLog(*m_journal, ranksRestarted, startedAgainInWords(rank), rank);
         if (m_watch)
-            m_watch->startOver(); // the collectives of all count from 0 again
+            m_watch->startOver(rank, first);
     };
     handlers.onTwoProcesses = [this](int rank, std::int64_t pid, std::int64_t other) {
         alertAndLog(*m_journal, "rank_doubled",

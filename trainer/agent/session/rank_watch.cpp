@@ -50,4 +50,11 @@ void RankWatch::startOver() {
     m_slowRanks.startOver();
 }
 
+void RankWatch::startOver(int rank, bool first) {
+    if (first)
+        startOver();
+    else
+        m_hangs.startOver(rank);
+}
+
 } // namespace lockstep::agent

@@ -25,6 +25,8 @@ public:
     /// HangWatch::check() takes it.
     [[nodiscard]] bool hangBegins(int rankCount, const std::function<std::string(int rank)> &processOf);
     void startOver(); ///< all ranks were started again
+    /// This rank has a new process. `first`: of those that are started again together; the collectives of all count from 0 then.
+    void startOver(int rank, bool first);
 
 private:
     const Clock &m_clock;

@@ -309,8 +309,9 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
     }
     if (unfair && !own) // which no repeat changes
         return cantCompare(line, *unfair, {});
-    if (const std::string why = undecidable(pair); !why.empty())
-        return cantTell(line, why, roundsForInterval(known, *pair.training));
+    const std::string open = pair.otherWork ? std::string() : undecidable(pair);
+    if (!open.empty())
+        return cantTell(line, open, roundsForInterval(known, *pair.training));
     if (!own)
         return judgeFair(line, pair, known);
     if (const std::string why = undecidable(*own); !why.empty())

@@ -177,6 +177,9 @@ bool LiveSide::eventFilter(QObject *watched, QEvent *event) {
     if ((watched == m_table->viewport() && event->type() == QEvent::Leave) ||
         (watched == m_table && event->type() == QEvent::FocusOut))
         m_highlight.clear();
+    if (watched == m_table->viewport() &&
+        event->type() == QEvent::Resize) // its scroll bar came or went: names are placed anew
+        QMetaObject::invokeMethod(this, &LiveSide::fitRows, Qt::QueuedConnection);
     return QFrame::eventFilter(watched, event);
 }
 

@@ -100,7 +100,9 @@ void RunDelegate::paintLoss(QPainter *painter, const QStyleOptionViewItem &optio
     const Palette &p = m_theme.palette();
     painter->setPen(text == QLatin1String("-") ? mutedInRow(p, option.state & QStyle::State_Selected)
                                                : p.textSecondary);
-    painter->drawText(option.rect.adjusted(0, 0, -2, 0), Qt::AlignVCenter | Qt::AlignRight, text);
+    const QRect room = option.rect.adjusted(0, 0, -2, 0);
+    painter->drawText(room, Qt::AlignVCenter | Qt::AlignRight,
+                      painter->fontMetrics().elidedText(text, Qt::ElideRight, room.width()));
 }
 
 void RunDelegate::paintPin(QPainter *painter, const QStyleOptionViewItem &option, bool on) const {

@@ -471,11 +471,11 @@ private Q_SLOTS:
                  (std::vector<std::string>{
                      "Each of the lab's ranks had 2 cores, a device of the forecast has 1 core.",
                      "The lab's ranks shared cores: its times say nothing about ranks with cores of their own.",
-                     "While the lab measured, other programs used 1.1 of this machine's cores: its times may be too "
+                     "While the lab measured, other programs used 1.1 cores of this machine: its times may be too "
                      "long."}));
         const auto elsewhere = labReservationsFor(config, record, {"small", "Xeon 8592+"});
         QCOMPARE(elsewhere.front(), std::string("The lab was measured on bigbox (EPYC 9654), not here."));
-        QCOMPARE(elsewhere.back(), std::string("While the lab measured, other programs used 1.1 of bigbox's cores: its "
+        QCOMPARE(elsewhere.back(), std::string("While the lab measured, other programs used 1.1 cores of bigbox: its "
                                                "times may be too long."));
         config.nodes = *nodesFromText("hostA%eth0:0;hostB%bond0:0");
         QCOMPARE(labReservationsFor(config, record, box).front(),

@@ -30,6 +30,7 @@
 #include "base/format.h"
 #include "ipc/unix_socket.h"
 #include "models/console_model.h"
+#include "models/live_figures.h"
 #include "models/roles.h"
 #include "tests/qt_test.h"
 #include "window_fixture.h"
@@ -554,10 +555,17 @@ private Q_SLOTS:
         m_workspace->runs().remove(&store);
     }
 
-    void aLinesEndIsLabelledWithItsLastPoint() {
-        for (const LineData &line : loss()->lines())
-            if (line.labelled && !line.faint)
-                QCOMPARE(line.textAtEnd(), core::significant(line.curve->last().y()));
+    void aLinesEndIsLabelledWithItsLastEpochsMeanOrWhileItsRunGoesOnWithItsLastPoint() {
+        for (const LineData &line : loss()->lines()) {
+            if (!line.labelled || line.faint)
+                continue;
+            const auto &stores = m_workspace->runs().stores();
+            const auto own = std::ranges::find(stores, line.runId, &core::RunStore::runId);
+            QVERIFY(own != stores.end());
+            const QString ofEpoch = core::lossAtEnd(**own);
+            QCOMPARE(ofEpoch.isEmpty(), !(*own)->over());
+            QCOMPARE(line.textAtEnd(), ofEpoch.isEmpty() ? core::threeDigits(line.curve->last().y()) : ofEpoch);
+        }
     }
 
     void theKeyOfThePhasesNamesWhatTheBarsShow() {
