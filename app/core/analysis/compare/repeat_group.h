@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,16 +64,23 @@ template <class Runs> void keepThoseThatTrained(Runs &runs) {
         std::erase_if(runs, std::mem_fn(&RunOutcome::madeNoEpoch));
 }
 
+/// What `get` gives of each of these runs, an optional, if that is the same of all; absent: it is not, or one has none.
+template <class Runs, class Get> [[nodiscard]] auto commonOf(const Runs &runs, Get get) {
+    decltype(get(*std::begin(runs))) common;
+    for (const auto &run : runs) {
+        const auto own = get(run);
+        if (!own || *own != common.value_or(*own))
+            return decltype(common)();
+        common = own;
+    }
+    return common;
+}
 /// The epoch with which all these runs (or what points to them) begin; absent: not all with the same, or one in its middle.
 template <class Runs> [[nodiscard]] std::optional<int> commonFirstEpoch(const Runs &runs) {
-    std::optional<int> first;
-    for (const auto &run : runs)
-        if (const int own = std::invoke(&RunOutcome::firstEpoch, run);
-            own != first.value_or(own) || std::invoke(&RunOutcome::amidEpoch, run))
-            return std::nullopt;
-        else
-            first = own;
-    return first;
+    return commonOf(runs, [](const auto &run) {
+        const bool amid = std::invoke(&RunOutcome::amidEpoch, run);
+        return amid ? std::nullopt : std::optional<int>(std::invoke(&RunOutcome::firstEpoch, run));
+    });
 }
 /// Whether runs of these common first epochs have the same to do from launch to exit: one that goes on from a checkpoint has less.
 [[nodiscard]] inline bool beginAlike(std::optional<int> one, std::optional<int> other) {
@@ -80,13 +88,8 @@ template <class Runs> [[nodiscard]] std::optional<int> commonFirstEpoch(const Ru
 }
 /// Whether the run times of all these runs (or of what points to them) are of frames (RunOutcome::spansFrames); absent: of some only.
 template <class Runs> [[nodiscard]] std::optional<bool> commonSpan(const Runs &runs) {
-    std::optional<bool> spans;
-    for (const auto &run : runs)
-        if (const bool own = std::invoke(&RunOutcome::spansFrames, run); own != spans.value_or(own))
-            return std::nullopt;
-        else
-            spans = own;
-    return spans;
+    return commonOf(runs,
+                    [](const auto &run) { return std::optional<bool>(std::invoke(&RunOutcome::spansFrames, run)); });
 }
 /// Whether run times of these common spans can be compared: what comes before the first frame is in one from launch to exit alone.
 [[nodiscard]] inline bool timedAlike(std::optional<bool> one, std::optional<bool> other) {

@@ -2,7 +2,6 @@
 #include "analysis/compare/result_table.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -460,8 +459,8 @@ std::string labelOf(const ResultRow &row) {
 }
 
 bool isOver(const ResultRow &row) {
-    constexpr std::array over = {EntryState::Done, EntryState::Failed, EntryState::Stopped, EntryState::NotRun};
-    return std::ranges::any_of(over, [&](EntryState state) { return row.state == toString(state); });
+    const auto state = entryStateFrom(row.state);
+    return state && isOver(*state);
 }
 
 std::string doneText(const ResultRow &row) {
